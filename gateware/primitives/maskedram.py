@@ -10,7 +10,7 @@ so that it has 17 wires instead of some 45, and nothing stands behind it.
 
 from collections.abc import Collection
 
-from amaranth import Cat, ClockSignal, Const, Instance, Module, Signal
+from amaranth import Cat, ClockSignal, Const, Instance, Module, Mux, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
@@ -53,7 +53,8 @@ class MaskedRAM(wiring.Component):
     Members
     -------
     address : In
-        Less than ``depth``.
+        Less than ``depth`` for a write. A read from ``depth`` on gives any bits, the same from the
+        blocks and from their behavioural model.
     mask : In(width)
         Bytes to write; 0: the word is read.
     write_data : In(8 * width)
@@ -105,9 +106,15 @@ class MaskedRAM(wiring.Component):
         return m
 
     def _cells(self, m):
-        m.submodules.memory = cells = memory.Memory(shape=8 * self.width, depth=self.depth, init=[])
+        depth, place = self.depth, self.address
+        if self.family is None:
+            # Blocks hold whole banks, and the first one answers for an address beyond all of them.
+            banks = banks_of(self.depth)
+            depth = min(sum(banks), 1 << len(place))
+            place = Mux(place < depth, place, place[: ceil_log2(banks[0])])
+        m.submodules.memory = cells = memory.Memory(shape=8 * self.width, depth=depth, init=[])
         reader, writer = cells.read_port(), cells.write_port(granularity=8)
-        address, data = self._front(m, self.address, "address"), self._front(m, self.write_data)
+        address, data = self._front(m, place, "address"), self._front(m, self.write_data)
         mask, wrote = self._front(m, self.mask, "mask"), Signal(self.width, reset_less=True)
         m.d.comb += [
             reader.addr.eq(address),

@@ -19,8 +19,8 @@ def _binary(gray):
 
 
 def _chosen(m, choice, yes, no):
-    """Selects one of two comparison results. Both are signals that synthesis keeps, so that it makes
-    neither one comparison of selected operands nor a chain behind a late ``choice``."""
+    """Selects one of two comparison results. Both are signals that synthesis keeps, so that it
+    makes neither one comparison of selected operands nor a chain behind a late ``choice``."""
     after, before = (Signal(name=name, attrs={"keep": 1}) for name in ("if_so", "if_not"))
     m.d.comb += [after.eq(yes), before.eq(no)]
     return (choice & after) | (~choice & before)

@@ -80,8 +80,5 @@ def run_graph(
 def _on_grid(tensor, values):
     if tensor.scale is None:
         return values
-    low = -(1 << tensor.bits - 1) if tensor.signed else 0
-    numbers = np.clip(
-        np.rint(values / tensor.scale) + tensor.zero_point, low, low + (1 << tensor.bits) - 1
-    )
-    return (numbers - tensor.zero_point) * tensor.scale
+    part = tensor.zero_point % 1
+    return np.clip((np.rint(values / tensor.scale + part) - part) * tensor.scale, *tensor.ends())

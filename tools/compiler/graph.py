@@ -63,7 +63,7 @@ class Tensor:
     data : float64 array of a constant, else ``None``
     scale : float or (for a constant) float array,
         of a tensor that a QDQ model has quantised; ``None`` where it says nothing
-    zero_point : int, of the same
+    zero_point : float, of the same; with a fraction where a pass has moved the grid
     bits, signed : of the same
     """
 
@@ -71,7 +71,7 @@ class Tensor:
     shape: tuple[int, ...]
     data: np.ndarray | None = None
     scale: float | np.ndarray | None = None
-    zero_point: int = 0
+    zero_point: float = 0
     bits: int = 8
     signed: bool = True
 
@@ -79,6 +79,22 @@ class Tensor:
     def size(self) -> int:
         """Number of elements, for one input."""
         return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def least(self) -> int:
+        """Least integer of the grid."""
+        return -(1 << self.bits - 1) if self.signed else 0
+
+    def ends(self) -> np.ndarray:
+        """Least and greatest value of the grid, of a tensor that has one: float64 [2]."""
+        assert self.scale is not None
+        numbers = self.least + np.array([0, (1 << self.bits) - 1])
+        return (numbers - self.zero_point) * self.scale
+
+    def take_grid(self, other: Tensor) -> None:
+        """Copies the grid of another tensor."""
+        self.scale, self.zero_point = other.scale, other.zero_point
+        self.bits, self.signed = other.bits, other.signed
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ from .partition import (
 from .passes import simplify
 from .passes.centring import branches_scaled, centred, results_centred
 from .passes.curves import Approximation, approximated, check_relus
+from .passes.cutting import without_idle_cuts
 from .plan import CoreStep, HostStep, Plan, drop_unread
 from .quantise import check_bits, quantise
 from .quantise.calibration import check_calibration, collect
@@ -242,52 +243,14 @@ def compile_graph(
     except PartitionError as error:
         raise _with_largest(error, graph, build, options or Options()) from error
     except LoweringError as error:
-        if error.bytes_needed is None:
+        largest = error.bytes_needed and _largest_layer(graph, build, options or Options())
+        if not largest:
             raise
-        raise _with_layer(error, graph, build, options or Options()) from error
+        raise LoweringError(f"{error}; {largest}", bytes_needed=error.bytes_needed) from error
 
 
-def _with_largest(error, graph, build, options):
-    """The error of a network that the core cannot run, with the largest size that fits of every
-    layer that is refused for its size."""
-    graph = separated(simplify(graph), _backend(build))
-    nodes, fits = {node.name: node for node in graph.nodes}, _fits(build, options)
-    return PartitionError(
-        build.isa,
-        [
-            replace(refusal, largest=largest_that_fits(graph, nodes[refusal.name], fits))
-            if refusal.name in nodes
-            else refusal
-            for refusal in error.refusals
-        ],
-    )
-
-
-def _with_layer(error, graph, build, options):
-    """The error of programs that main memory does not hold, with the largest size that fits of the
-    layer that does not fit by itself; without one the same error."""
-    graph, fits = separated(simplify(graph), _backend(build)), _fits(build, options)
-
-    def weights(node):
-        return np.size(getattr(node, "weights", ()))
-
-    def elements(node):
-        return max(graph.tensors[name].size for name in (*node.inputs, node.output))
-
-    demanding = {
-        node.name: node
-        for size in (elements, weights, graph.macs)
-        for node in [max(graph.nodes, key=size)]
-    }
-    for name, node in demanding.items():
-        if largest := largest_that_fits(graph, node, fits):
-            reason = f"{error.reason}; {name} does not fit by itself, {largest}"
-            return LoweringError(reason, error.node, error.bytes_needed)
-    return error
-
-
-def _fits(build, options):
-    """Whether a build takes a network of one node, by the compiler's own checks."""
+def _fitting(build, options):
+    """Whether a build takes a network, as a function of its graph."""
     plain = Options(bits=options.bits, dry=True)
 
     def fits(network):
@@ -306,6 +269,37 @@ def _fits(build, options):
     return fits
 
 
+def _largest_layer(graph, build, options):
+    """Text that names the layer with most numbers and the largest size of it that fits; empty if
+    the layer fits by itself."""
+    graph = separated(simplify(graph), _backend(build))
+
+    def numbers(node):
+        tensors = sum(graph.tensors[name].size for name in {*node.inputs, node.output})
+        return tensors + np.size(getattr(node, "weights", ()))
+
+    node = max(graph.nodes, key=numbers)
+    largest = largest_that_fits(graph, node, _fitting(build, options))
+    return largest and f"{node.name} ({node.origin or node.kind}): {largest}"
+
+
+def _with_largest(error, graph, build, options):
+    """The error of a network that the core cannot run, with the largest size that fits of every
+    layer that is refused for its size."""
+    graph = separated(simplify(graph), _backend(build))
+    nodes = {node.name: node for node in graph.nodes}
+    fits = _fitting(build, options)
+    return PartitionError(
+        build.isa,
+        [
+            replace(refusal, largest=largest_that_fits(graph, nodes[refusal.name], fits))
+            if refusal.name in nodes
+            else refusal
+            for refusal in error.refusals
+        ],
+    )
+
+
 def _compiled(graph, build, calibration, options, progress):
     forced_to_host = dict.fromkeys(options.on_host, "it was asked to run on the host")
     unfused_clips: set[str] = set()
@@ -313,14 +307,17 @@ def _compiled(graph, build, calibration, options, progress):
     if options.states:
         few = {name: np.asarray(array)[:MOST_CALIBRATION] for name, array in given.items()}
         given = carried(graph, options.states, few, options.steps)
-    near = graph
+    near = without_idle_cuts(graph, None if calibration is None else given)
+    cuts_left_out = calibration is None and near is not graph
+    if cuts_left_out:
+        graph = near  # random inputs do not tell where values are cut, nor at what cost
     held: dict[str, str] = {}
     check_relus(options.approximate)
     if calibration is not None:
         # A state's offset or factor would have to be that of its other end.
         fixed = {name for pair in options.states for name in (pair.input, pair.output)}
         few = {name: np.asarray(array)[:MOST_CALIBRATION] for name, array in given.items()}
-        near, held = centred(simplify(graph), few, fixed)
+        near, held = centred(simplify(near), few, fixed)
         if not options.dry and _backend(build).is_narrow(options.bits):
             near = branches_scaled(results_centred(near, few, fixed), few, fixed)
     near, curves = _with_curves(near, build, given, options)
@@ -352,6 +349,11 @@ def _compiled(graph, build, calibration, options, progress):
             else:
                 _bar(made, error, options, forced_to_host)
     notes = []
+    if cuts_left_out and made.backend.floating:
+        notes.append(
+            "values are not cut where the model's scales end, since no calibration inputs tell "
+            "whether any reach so far; give --calibrate if the model left a Clip to its scales"
+        )
     if calibration is None and not made.backend.floating:
         notes.append(
             ("would be quantised" if options.dry else "quantised")

@@ -69,11 +69,12 @@ int main() {
     cxxrtl_design::p_top top;
     std::mt19937 random(1);
     for (int cycle = 0; cycle < 100000; cycle++) {
-        // A few addresses on both sides of the banks' borders.
+        // A few addresses on both sides of the banks' borders, and beyond the last one.
         unsigned r = random();
-        unsigned base[5] = {0, 2047, 4094, 4096, 6142};
-        top.p_at.set<unsigned>(base[r % 5] * (DEPTH / 6144) + (r >> 8 & 1));
-        top.p_mask.set<unsigned>(r & 0x400 ? r >> 16 & MASK : 0);
+        unsigned base[7] = {0, 2047, 4094, 4096, 6142, 6143, 8190};
+        unsigned at = base[r % 7] * (DEPTH / 6144) + (r >> 8 & 1);
+        top.p_at.set<unsigned>(at);
+        top.p_mask.set<unsigned>(r & 0x400 && at < DEPTH ? r >> 16 & MASK : 0);
         top.p_data.set<unsigned>(random() & DATA);
         top.p_clk.set<bool>(false);
         top.step();

@@ -246,6 +246,8 @@ def _reshape(m, x):
         tail = m.emit("Unsqueeze", [tail, m.constant(np.array([0]))])
         sizes = m.emit("Concat", [first, tail], axis=0)
         return m.emit("Reshape", [x, sizes], shape=(shape[0], rest))
+    if not shape:
+        raise Undo
     first = m.chance.choice([n for n in range(1, rest + 1) if rest % n == 0])
     second = m.chance.choice([n for n in range(1, rest // first + 1) if rest // first % n == 0])
     sizes = m.one_of(
@@ -368,10 +370,23 @@ def _scale(m):
 
 @step()
 def _quantised(m, x):
-    """QuantizeLinear and DequantizeLinear."""
+    """QuantizeLinear and DequantizeLinear, at times beside factors or terms."""
+    x = _affine(m, x)
     zero = m.one_of(np.int8(0), np.int8(-128), np.uint8(128), np.uint8(0), np.int8(17))
     operands = [_scale(m), m.constant(zero)]
-    return m.emit("DequantizeLinear", [m.emit("QuantizeLinear", [x, *operands]), *operands])
+    x = m.emit("DequantizeLinear", [m.emit("QuantizeLinear", [x, *operands]), *operands])
+    return _affine(m, x)
+
+
+def _affine(m, x):
+    """A factor or a term of each channel, or of all; or the tensor as it is."""
+    if m.maybe():
+        return x
+    shape = m.shapes[x]
+    sizes = (shape[1], 1, 1) if is_map(shape) else shape[-1:]
+    other = m.constant(m.values(*m.one_of((), sizes), spread=m.one_of(1.0, 3.0)))
+    operands = [x, other] if m.maybe(0.7) else [other, x]
+    return m.emit(m.one_of("Add", "Sub", "Mul"), operands)
 
 
 @step(often=1)

@@ -71,24 +71,28 @@ def test_inputs_of_a_run_are_checked_before_anything_is_quantised(isa, monkeypat
 
 
 @pytest.mark.parametrize(
-    "params, channels, window, dilation, text",
+    "params, shape, layer, text",
     (
-        ("opu?preset=85f&ifm_lines=16", 256, 7, 1, r"conv_0 .* this build has ifm_lines = 16"),
         (
-            "pim?preset=sim&lmem_bytes=1024",
-            14,
-            3,
-            11,
+            "opu?preset=85f&ifm_lines=16",
+            (24, 24, 256),
+            lambda made: made.conv(4, (7, 7)),
+            r"conv_0 .* this build has ifm_lines = 16",
+        ),
+        (
+            "pim?preset=85f&lmem_bytes=1024",
+            (2, 300),
+            lambda made: made.lstm(4),
             "bytes of local memory are needed, there are 1024",
         ),
     ),
     ids=("opu", "pim"),
 )
 def test_local_memories_are_checked_before_anything_is_quantised(
-    params, channels, window, dilation, text, monkeypatch
+    params, shape, layer, text, monkeypatch
 ):
-    made = Builder("map", (24, 24, channels), 1)
-    made.conv(4, (window, window), dilation=(dilation, dilation))
+    made = Builder("net", shape, 1)
+    layer(made)
     monkeypatch.setattr(planning, "quantise", None)
     # Smaller layers, of which the message names the largest, are searched for.
     monkeypatch.setattr(planning, "_with_largest", lambda error, *_: error)

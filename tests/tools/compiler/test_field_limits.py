@@ -113,7 +113,7 @@ MEMORIES = [
 ]
 
 #: (Core, what is counted) of layers that are done in pieces if memory does not hold their tensors.
-IN_PIECES = {("cherry", "elements"), ("pim", "places of an average")}
+IN_PIECES = {("cherry", "elements"), ("pim", "elements"), ("pim", "places of an average")}
 
 
 def check_layer(path, isa, what, size, params=None):

@@ -35,15 +35,9 @@ def padded(kernel):
 
 
 def softmax(length):
-    b = Builder("net", (4, length))
+    b = Builder("net", (1, length))
     b.add(g.Softmax)
     b.dense(2, steps=True)
-    return b.finish()
-
-
-def product(inner):
-    b = Builder("net", (1, inner))
-    b.add(g.MatMul, "input_0", b.input((inner, 1)))
     return b.finish()
 
 
@@ -55,25 +49,16 @@ def lstm(states, sequence=3):
 
 #: Core and preset, network by a size, a size that is too large, the largest, text of the message.
 REFUSED = {
-    "pim kernel": (
-        "pim",
-        "25f",
-        lambda n: conv((30, 30, 3), 4, n),
-        29,
-        22,
-        "kernel with 3 channels",
-    ),
-    "pim row": ("pim", "25f", softmax, 2000, 584, "row"),
-    "pim summed": ("pim", "25f", product, 5000, None, "number of summed elements"),
+    "pim row": ("pim", "25f", softmax, 33_000, 32_767, "row"),
     "pim states": ("pim", "25f", lstm, 200, None, "number of states"),
     "opu padding": ("opu", "sim", padded, 41, 32, "kernel with 1 channels"),
     "opentpu average": ("opentpu", "sim-ext", lambda n: pool(n, g.AveragePool), 60, None, "map"),
 }
 
 
-def compiled(graph, isa, preset, memory=1 << 25):
+def compiled(graph, isa, preset, memory_size=1 << 25):
     params = open_core(isa).params.SPACE.resolve(preset)
-    build = TargetBuild(isa, preset, params, memory, None, None, f"model:{isa}")
+    build = TargetBuild(isa, preset, params, memory_size, None, None, f"model:{isa}")
     return compile_graph(graph, build, random_calibration(graph, 1), Options(dry=True))
 
 
@@ -103,8 +88,8 @@ def test_messages_about_main_memory_name_the_largest_layer(isa, preset):
         compiled(network(40), isa, preset, 1 << 15)
     text = str(caught.value)
     found = re.search(
-        r"takes ([\d,]+) bytes of main memory.*, there are 32,768.*; conv_0 does not fit by "
-        r"itself, the largest map that fits is (\d+) x",
+        r"takes ([\d,]+) bytes of main memory.*, there are 32,768.*; conv_0 "
+        r"\(Conv.*\): the largest map that fits is (\d+) x",
         text,
     )
     assert found, text
@@ -112,13 +97,31 @@ def test_messages_about_main_memory_name_the_largest_layer(isa, preset):
     assert compiled(network(int(found[2])), isa, preset, 1 << 15).core_steps
 
 
-def test_several_layers_that_fit_by_themselves_have_no_largest_size():
-    b = Builder("net", (64,))
-    for _ in range(8):
-        b.dense(64, relu=True)
-    with pytest.raises(LoweringError, match="bytes of main memory") as caught:
-        compiled(b.finish(), "cherry", "25f", 1 << 15)
-    assert "by itself" not in str(caught.value)
+def dense(inputs, *outputs):
+    b = Builder("net", (inputs,))
+    for number in outputs:
+        b.dense(number)
+    return b.finish()
+
+
+def test_a_message_about_main_memory_names_the_largest_layer_that_fits():
+    with pytest.raises(LoweringError) as caught:
+        compiled(dense(5000, 4), "pim", "hx8k", 1 << 13)
+    text = (
+        r"the network takes [\d,]+ bytes of main memory, there are 8,192; program and weights take "
+        r"[\d,]+, .*; dense_0 \(Dense\): the largest number of inputs that fits is ([\d,]+)"
+    )
+    found = int(re.fullmatch(text, str(caught.value))[1].replace(",", ""))
+    assert compiled(dense(found, 4), "pim", "hx8k", 1 << 13).core_steps
+    with pytest.raises(LoweringError):
+        compiled(dense(found + 1, 4), "pim", "hx8k", 1 << 13)
+
+
+def test_a_message_about_main_memory_names_no_layer_if_each_fits():
+    with pytest.raises(LoweringError) as caught:
+        compiled(dense(200, *[200] * 3), "pim", "85f", 1 << 17)
+    assert "bytes of main memory, there are 131,072" in str(caught.value)
+    assert "that fits" not in str(caught.value)
 
 
 def test_layers_that_a_core_lacks_have_no_largest_size():

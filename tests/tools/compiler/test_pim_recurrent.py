@@ -11,6 +11,7 @@ from quintet.gateware.cores import open_core
 from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.backends.base import HOST, NATIVE
 from quintet.tools.compiler.backends.pim.backend import PIMBackend
+from quintet.tools.compiler.backends.pim.recurrent import spread_of
 from quintet.tools.compiler.evaluate import run_graph
 from quintet.tools.compiler.partition import PartitionError
 from quintet.tools.compiler.planning import compile_graph, random_calibration
@@ -82,14 +83,94 @@ def test_two_layers_with_others_are_close_to_float(kind):
     assert 10 * np.log10((exact**2).sum() / ((found - exact) ** 2).sum()) > 25
 
 
-def test_more_weights_than_arrays_of_one_core():
+#: Kind, preset, features, states: more weights than one core's arrays hold, or more biases.
+SPREAD = [
+    ("lstm", "85f", 64, 128),
+    ("lstm", "85f", 30, 97),
+    ("gru", "85f", 64, 87),
+    ("gru, linear", "85f", 64, 130),
+    ("lstm", "sim", 9, 21),
+    ("lstm", "hx8k", 9, 16),
+    ("gru", "hx8k", 9, 15),
+    ("gru, linear", "hx8k", 9, 16),
+]
+
+
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize(("kind", "preset", "features", "hidden"), SPREAD)
+def test_states_of_several_cores_and_biases_added_to_sums(kind, preset, features, hidden, last):
+    build = f"model:pim?preset={preset}"
+    made = Builder("cell", (4, features), 3)
+    layer(made, kind, hidden, last=last, reverse=last)
+    node = made.graph.nodes[-1]
+    spread = spread_of(node, open_core("pim").params.SPACE.resolve(preset))
+    assert spread.cores > 1 or not spread.biased
+    graph, plan = compiled(made, build)
+    assert len(plan.core_steps) == len(plan.steps) == 1
+    found = verify_plan(
+        plan, random_inputs(plan), "model", lambda: open_target(build), "reference", None
+    )
+    assert found.equal, found.difference
+    assert plan.snr > 25
+
+
+@pytest.mark.parametrize(
+    ("kind", "preset", "features", "hidden"),
+    [
+        ("lstm", "25f", 1100, 16),
+        ("gru", "25f", 377, 9),
+        ("lstm", "25f", 128, 64),
+        ("gru, linear", "sim", 200, 20),
+        ("lstm", "hx8k", 100, 12),
+    ],
+)
+def test_many_features_are_summed_by_a_dense_layer(kind, preset, features, hidden):
+    build = f"model:pim?preset={preset}"
+    made = Builder("cell", (3, features), 3)
+    layer(made, kind, hidden)
+    _, plan = compiled(made, build)
+    assert len(plan.core_steps) == len(plan.steps) > 1
+    found = verify_plan(
+        plan, random_inputs(plan), "model", lambda: open_target(build), "reference", None
+    )
+    assert found.equal, found.difference
+    assert plan.snr > 40
+
+
+def test_more_states_than_a_group_has_rows():
+    made = Builder("cell", (2, 4), 1)
+    made.lstm(600)
+    with pytest.raises(
+        PartitionError,
+        match=(
+            r"lstm_0 \(Lstm\): 4 features and 600 states: expected at most 512 of each; the "
+            r"largest number of states that fits is 64;"
+        ),
+    ):
+        compiled(made, "model:pim?preset=25f")
+
+
+def test_two_layers_on_several_cores():
+    made = Builder("cells", (3, 20), 1)
+    layer(made, "lstm", 90)
+    layer(made, "gru", 88, last=True)
+    made.dense(5)
+    _, plan = compiled(made)
+    found = verify_plan(
+        plan, random_inputs(plan), "model", lambda: open_target(BUILD), "reference", None
+    )
+    assert found.equal, found.difference
+
+
+def test_more_weights_than_arrays_of_all_cores():
     made = Builder("cell", (3, 200), 1)
     made.lstm(200)
     with pytest.raises(
         PartitionError,
         match=(
-            r"lstm_0 \(Lstm\): takes 104 arrays, 800 biases and 26 groups of a core; .* there are "
-            r"4 x 16 of 64 x 64, 512 biases"
+            r"lstm_0 \(Lstm\): takes 32 arrays, 200 biases and 8 groups of a core; the network "
+            r"takes 128 arrays, there are 4 x 16 of 64 x 64, 512 biases and 64 groups a core; the "
+            r"largest number of states that fits is 128;"
         ),
     ):
         compiled(made)
@@ -110,7 +191,8 @@ def test_one_core_with_few_arrays():
         ({"act_unit": 0}, 4, 4, "act_unit = 1, this build has 0"),
         ({"max_biw": 16}, 4, 4, "max_biw = 32, this build has 16"),
         ({"x_bits": 8}, 4, 4, "x_bits = 16, this build has 8"),
-        ({}, 1025, 4, "1025 features and 4 states: expected at most 1024 of each"),
+        ({}, 4, 1025, "1025 states: expected at most 1024"),
+        ({}, 1025, 4, None),
     ],
 )
 def test_verdicts(build, features, hidden, reason):

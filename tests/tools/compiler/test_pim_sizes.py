@@ -30,6 +30,16 @@ CONVOLUTIONS = {
     "large groups": (conv((3, 3, 96), 60, (3, 3), groups=12, dilation=(1, 2)), "sim"),
     "one group at a time": (conv((2, 3, 26), 6, (5, 3), groups=2, bias=False), "sim"),
     "local memory": (conv((12, 12, 40), 4, (3, 3), dilation=(8, 5)), "sim"),
+    "taps far apart": (conv((2, 540, 1), 2, (2, 3), dilation=(1, 240)), "hx8k-mini"),
+    "a large kernel": (conv((13, 14, 2), 3, (12, 11)), "sim"),
+    "a large kernel with strides": (
+        conv((17, 16, 3), 2, (13, 12), stride=(3, 2), padding=(2, 3, 6, 0), relu=True),
+        "sim",
+    ),
+    "a large kernel of each channel": (conv((13, 12, 5), 5, (12, 12), groups=5), "sim"),
+    "a kernel of a long row": (conv((1, 300, 1), 5, (1, 290), padding=(0, 10, 0, 0)), "sim"),
+    "rows that meet padding alone": (conv((2, 3, 3), 4, (11, 5)), "hx8k-mini"),
+    "sums of sums": (conv((3, 4, 40), 2, (5, 5)), "hx8k-mini"),
 }
 
 
@@ -99,6 +109,50 @@ TRANSPOSES = {
 @pytest.mark.parametrize("name", TRANSPOSES)
 def test_transposes_of_any_size(name):
     plan = check(transposed(*TRANSPOSES[name]), "sim")
+    assert len(plan.core_steps) == len(plan.steps)
+
+
+def pair(shape, other, function):
+    """A function of two tensors."""
+    b = Builder("pair", shape, 2)
+    first = b.act("relu")
+    b.add(g.Binary, first, b.act("relu", b.input(other)), function=function)
+    return b.finish()
+
+
+def long_table():
+    """A table of a long vector, whose scale its neighbours share."""
+    b = Builder("table", (300,), 2)
+    b.act("relu")
+    b.act("tanh")
+    b.act("relu")
+    return b.finish()
+
+
+def many_constants(function):
+    b = Builder("constants", (40, 50), 2)
+    b.act("relu")
+    b.add(g.Binary, b.here, b.constant(b.normal(40, 50)), function=function)
+    return b.finish()
+
+
+#: Functions of single elements: operands, tiles or constants that local memory or a core does not
+#: hold at once.
+ELEMENTS = {
+    "a long operand that repeats": (pair((3, 2500), (2500,), "add"), "25f"),
+    "an operand that repeats": (pair((4, 600), (600,), "mul"), "hx8k-mini"),
+    "a factor of each channel": (pair((12, 12, 8), (8,), "mul"), "hx8k-mini"),
+    "a product": (pair((20, 20, 8), (20, 20, 8), "mul"), "hx8k"),
+    "a difference": (pair((20, 20, 8), (20, 20, 8), "sub"), "hx8k-mini"),
+    "a long table": (long_table(), "85f"),
+    "many constants added": (many_constants("add"), "85f"),
+    "many constants multiplied": (many_constants("mul"), "85f"),
+}
+
+
+@pytest.mark.parametrize("name", ELEMENTS)
+def test_elements_of_any_number(name):
+    plan = check(*ELEMENTS[name])
     assert len(plan.core_steps) == len(plan.steps)
 
 

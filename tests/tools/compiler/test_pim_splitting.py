@@ -132,18 +132,19 @@ def test_scales_of_weights_go_with_their_outputs():
 
 
 def test_what_no_splits_hold_is_refused():
-    """A kernel with more taps than a group has rows; the message names the largest that fits."""
-    graph = net((13, 14, 2), ("conv", 3, (12, 11)))
+    """A recurrent layer whose weights no cores hold; the message names the largest."""
+    b = Builder("net", (3, 60), seed=3)
+    b.lstm(60)
+    graph = b.finish()
     with pytest.raises(
         PartitionError,
         match=(
-            r"conv_0 \(Conv\): takes 5 arrays, 3 biases and 1 groups of a core; the network takes "
-            r"5 arrays, there are 2 x 2 of 64 x 64, 64 biases and 16 groups a core; the largest "
-            r"kernel with 2 channels that fits is 11 x 11;"
+            r"lstm_0 \(Lstm\): takes 4 arrays, 120 biases and 4 groups of a core; the network "
+            r"takes 8 arrays, there are 2 x 2 of 64 x 64, 64 biases and 16 groups a core; the "
+            r"largest number of states that fits is 32;"
         ),
     ):
         compile_graph(graph, target_build("model:pim", "sim"), random_calibration(graph))
-    check(net((13, 14, 2), ("conv", 3, (11, 11))))
 
 
 @settings(max_examples=3, deadline=None)

@@ -47,6 +47,16 @@ def test_layers_larger_than_the_arrays_of_pim():
     verified(made.finish(), "sim:ulx3s-25f/pim")
 
 
+def test_rows_and_kernels_larger_than_the_memories_of_pim():
+    made = Builder("large", (2, 600), 1)
+    made.add(g.Softmax)
+    rows = made.add(g.LayerNorm, scale=made.normal(600) + 1, shift=made.normal(600))
+    product = made.add(g.MatMul, made.input((2, 2100)), made.input((2100, 2)))
+    made.here = made.input((25, 24, 1))
+    kernel = made.conv(2, (25, 24), padding=(1, 0, 0, 1))
+    verified(made.finish(rows, product, kernel), "sim:ulx3s-25f/pim")
+
+
 def test_windows_larger_than_the_scratchpad_of_cherry():
     made = Builder("large", (24, 23, 3), 1)
     made.conv(3, (24, 23), groups=3, padding=(0, 0, 0, 1))
@@ -58,5 +68,13 @@ def test_windows_larger_than_the_scratchpad_of_cherry():
 def test_recurrent_layers_on_pim(kind):
     made = Builder("cell", (6, 10), 1)
     made.lstm(20) if kind == "lstm" else made.gru(20, linear_before_reset=True)
+    made.dense(4)
+    verified(made.finish(), "sim:ulx3s-85f/pim")
+
+
+@pytest.mark.parametrize("kind", ["lstm", "gru"])
+def test_recurrent_layers_on_several_cores_of_pim(kind):
+    made = Builder("cell", (4, 100), 1)
+    made.lstm(100) if kind == "lstm" else made.gru(100)
     made.dense(4)
     verified(made.finish(), "sim:ulx3s-85f/pim")

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..graph import Graph, Node, Port, Reshape, Tensor, Transpose
-from ..ranges import never_negative
+from ..graph import Activation, Graph, Node, Port, Reshape, Tensor, Transpose
+from ..ranges import bounds, never_negative
 from .errors import Refused
 from .step import Constant, Grid, View, factored, refined
 
@@ -292,6 +292,17 @@ class Draft:
             found.zero_point = grid.zero_point
             found.bits = grid.bits
             found.signed = grid.signed
+
+    def cut(
+        self, view: View, output: str | None, part: str, low: float, high: float, scale: float
+    ) -> View:
+        """Clips a tensor where its grid of steps of ``scale`` ends, unless it is an input of the
+        network or ends there by itself; ``output`` and ``part`` as in :meth:`same`."""
+        least, greatest = bounds(self._makers.get, view.tensor)
+        half = scale / 2
+        if not self.is_made(view) or low - half <= least and greatest <= high + half:
+            return view
+        return self.same(Activation, view, output, part, function="clip", low=low, high=high)
 
     def may_be_negative(self, view: View) -> bool:
         """Whether a tensor may have negative values."""

@@ -80,10 +80,7 @@ def results_centred(
     own = [
         port
         for port in graph.outputs
-        if port.scale is None
-        and graph.tensors[port.tensor].scale is None
-        and port.order
-        and port.name not in fixed
+        if port.scale is None and port.order and port.name not in fixed
     ]
     able = []
     for port in own:
@@ -131,6 +128,8 @@ def _left_out(graph, tensor, offset, last=False):
     ports = [port for port in graph.outputs if port.tensor == tensor]
     if len(ports) != last or len(graph.readers(tensor)) != (not last):
         raise Held(f"{tensor} is read elsewhere")
+    if graph.tensors[tensor].scale is not None:
+        raise Held(f"{tensor} has a scale of its own")
     if isinstance(node, Affine | Conv | Dense) and node.activation is None:
         if isinstance(node, Affine):
             return {node.name: replace(node, shift=node.shift - offset)}
@@ -230,8 +229,7 @@ def branches_scaled(
     """
     found = {}
     for port in graph.outputs:
-        own = port.scale is not None or graph.tensors[port.tensor].scale is not None
-        if own or port.name in fixed:
+        if port.scale is not None or port.name in fixed:
             continue
         try:
             branches = _branches(graph, port.tensor, is_output=True)
@@ -270,7 +268,11 @@ def _branches(graph, tensor, is_output=False):
     """Branches of a tensor, a list of :class:`_Branch`; ``is_output``: the tensor is an output of
     the network and has no other reader. Raises :class:`_Held`."""
     ports = [port for port in graph.outputs if port.tensor == tensor]
-    if len(ports) != is_output or len(graph.readers(tensor)) != (not is_output):
+    if (
+        len(ports) != is_output
+        or len(graph.readers(tensor)) != (not is_output)
+        or graph.tensors[tensor].scale is not None
+    ):
         raise _Held
     node, shape = graph.maker(tensor), graph.shape(tensor)
     if isinstance(node, Concat):

@@ -97,6 +97,8 @@ def remove_no_ops(editor: Editor, node: Node) -> bool:
     """Removes a node whose result equals its source."""
     if editor.data(node.inputs[0]) is not None or not _does_nothing(editor, node):
         return False
+    if not editor.keep_grid(node.output, node.inputs[0]):
+        return False
     editor.bypass(node, node.inputs[0])
     return True
 
@@ -147,6 +149,17 @@ def _arrays(editor, node):
     return np.broadcast_to(node.scale, channels), np.broadcast_to(node.shift, channels)
 
 
+def _keeps_grid(editor, first, node, scale=1.0, shift=0.0):
+    """Whether ``node``, an Affine or an activation, can be fused into ``first``, whose result it
+    reads, with the grid between them (:meth:`Editor.keep_grid`)."""
+    activation = node if isinstance(node, Activation) else node.activation
+    limits = (-np.inf, np.inf)
+    if activation is not None:
+        # Behind the slope of a leaky relu the lower end of a grid is too far to matter.
+        limits = _limits(activation) or (0.0, np.inf)
+    return editor.keep_grid(first.output, node.output, scale, shift, limits)
+
+
 def merge_affines(editor: Editor, node: Node) -> bool:
     """Merges two consecutive Affines, or one after a LayerNorm."""
     if not isinstance(node, Affine):
@@ -160,6 +173,8 @@ def merge_affines(editor: Editor, node: Node) -> bool:
     ):
         return False
     scale, shift = _arrays(editor, node)
+    if not _keeps_grid(editor, first, node, scale, shift):
+        return False
     changes = {"scale": first.scale * scale, "shift": first.shift * scale + shift}
     if isinstance(first, Affine):
         changes["activation"] = node.activation
@@ -175,6 +190,8 @@ def sink_affines(editor: Editor, node: Node) -> bool:
         return False
     scale, shift = _arrays(editor, affine)
     if np.any(scale != scale[0]) or np.any(shift != shift[0]):
+        return False
+    if not editor.keep_grid(affine.output, node.output):
         return False
     before, ones = (
         editor.unused(f"{node.output}_before", editor.tensors),
@@ -204,6 +221,8 @@ def fold_behind(editor: Editor, node: Node) -> bool:
     if layer is None or layer.activation is not None or len(layer.inputs) > 1:
         return False
     scale, shift = _arrays(editor, node)
+    if not _keeps_grid(editor, layer, node, scale, shift):
+        return False
     steps = (
         None
         if layer.weight_scale is None or not np.all(scale)
@@ -229,9 +248,13 @@ def fold_before(editor: Editor, node: Node) -> bool:
     if affine is None or affine.activation is not None:
         return False
     scale, shift = _arrays(editor, affine)
+    if isinstance(node, Conv) and any(node.padding) and np.any(shift != 0):
+        return False
+    # A factor of zero has no inverse.
+    factor = np.where(scale == 0, np.nan, scale)
+    if not editor.keep_grid(affine.output, affine.inputs[0], 1 / factor, -shift / factor):
+        return False
     if isinstance(node, Conv):
-        if any(node.padding) and np.any(shift != 0):
-            return False
         # Channels of a group are its kernels' last axis.
         grouped = node.weights.reshape(node.groups, -1, *node.weights.shape[1:])
         inner = (node.groups, 1, 1, 1, node.weights.shape[3])
@@ -279,6 +302,8 @@ def fold_padding(editor: Editor, node: Node) -> bool:
             or not never_negative(editor.maker, pad.inputs[0])
         ):
             return False
+    if not editor.keep_grid(pad.output, pad.inputs[0]):
+        return False
     editor.swallow(pad, node, **changes)
     return True
 
@@ -322,6 +347,8 @@ def merge_limits(editor: Editor, node: Node) -> bool:
     inner = first if isinstance(first, Activation) else getattr(first, "activation", None)
     if inner is None or _limits(inner) is None:
         return False
+    if not _keeps_grid(editor, first, node):
+        return False
     (low, high), (least, most) = _limits(inner), _limits(node)
     limit = {
         "function": "clip",
@@ -340,7 +367,7 @@ def fuse_activation(editor: Editor, node: Node) -> bool:
     if not isinstance(node, Activation) or node.function not in _FUSED:
         return False
     layer = editor.sole_source(node, Conv | Dense | Binary | Affine)
-    if layer is None or layer.activation is not None:
+    if layer is None or layer.activation is not None or not _keeps_grid(editor, layer, node):
         return False
     editor.join(layer, node, activation=node)
     return True
@@ -360,6 +387,8 @@ def lift_activation(editor: Editor, node: Node) -> bool:
         layer is None or layer.activation is not None or editor.sole_reader(layer.output) is None
         for layer in layers
     ):
+        return False
+    if not _keeps_grid(editor, last, node):
         return False
     # The tensor of the sums keeps its name; a tensor of other values gets a new one.
     editor.remove(node)
@@ -478,6 +507,8 @@ def without(
             raise Held(f"{node.name} reads it beside another tensor")
         if isinstance(node, MaxPool | AveragePool | Reshape | Slice | Transpose):
             offsets[node.output] = _through(graph, node, known[0])
+            if graph.tensors[node.output].scale is not None:
+                raise Held(f"{node.output} has a scale of its own")
         else:
             nodes[node.name] = _taken(node, known[0])
     if graph.kept() & offsets.keys():

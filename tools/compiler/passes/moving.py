@@ -61,6 +61,8 @@ def recognise_shuffle(editor: Editor, node: Node) -> bool:
         return False
     if tuple(turn.order) != (0, 1, 3, 2) or editor.shape(node.output) != shape:
         return False
+    if not all(editor.keep_grid(one.output, node.output) for one in (split, turn)):
+        return False
     chosen = np.arange(shape[2]).reshape(inner[2:]).T.ravel()
     editor.put(
         Conv(
@@ -93,6 +95,8 @@ def rows_to_channels(editor: Editor, node: Node) -> bool:
     rows, columns, channels = editor.shape(turn.inputs[0])
     made = rows * channels
     if rows > _MOST_ROWS or made > _MOST_CHANNELS or tuple(node.shape) != (columns, made):
+        return False
+    if not editor.keep_grid(turn.output, node.output):
         return False
     # [feature, row, 1, channel]
     if tuple(turn.order) == (1, 2, 0):
@@ -157,9 +161,11 @@ def merge_selections(editor: Editor, node: Node) -> bool:
         return False
     chosen = _chosen(node)
     if chosen is not None and len(chosen) <= len(first.weights):
+        if not editor.keep_grid(first.output, node.output):
+            return False
         editor.join(first, node, **_of_channels(first, chosen))
         return True
-    if _chosen(first) is None:
+    if _chosen(first) is None or not editor.keep_grid(first.output, first.inputs[0]):
         return False
     editor.swallow(first, node, weights=node.weights @ first.weights[:, 0, 0])
     return True
@@ -189,7 +195,7 @@ def split_channels(editor: Editor, node: Node) -> bool:
     if len(known) < len(taken):
         return False
     every = np.concatenate(known)
-    if len(np.unique(every)) != len(every):
+    if len(np.unique(every)) != len(every) or not editor.keep_grid(first.output, node.output):
         return False
     assert chosen is not None
     editor.put(
@@ -222,7 +228,7 @@ def cut_into_padding(editor: Editor, node: Node) -> bool:
         bottom - (shape[0] - node.stop[0]),
         right - (shape[1] - node.stop[1]),
     )
-    if min(padding) < 0:
+    if min(padding) < 0 or not editor.keep_grid(first.output, node.output):
         return False
     editor.join(first, node, padding=padding)
     return True
@@ -247,7 +253,7 @@ def merge_reshapes(editor: Editor, node: Node) -> bool:
         )
         return True
     first = editor.maker(node.inputs[0], Reshape) if isinstance(node, Reshape) else None
-    if first is None:
+    if first is None or not editor.keep_grid(first.output, node.output):
         return False
     editor.swallow(first, node)
     return True
@@ -281,6 +287,8 @@ def raise_units(editor: Editor, node: Node) -> bool:
     places = _unit_axes(before, after)
     # The channels stay the last axis.
     if not before or places is None or len(after) <= len(before) or places[-1] is None:
+        return False
+    if not editor.keep_grid(first.output, node.output):
         return False
 
     def spread(values, unit):
@@ -319,6 +327,7 @@ def drop_units(editor: Editor, node: Node) -> bool:
         or editor.maker(node.inputs[0], Reshape) is None
         or not readers
         or not all(isinstance(reader, Reshape) for reader in readers)
+        or not all(editor.keep_grid(node.output, reader.output) for reader in readers)
     ):
         return False
     before = editor.unused(f"{node.inputs[0]}_long", editor.tensors)
@@ -358,6 +367,8 @@ def slice_before_split(editor: Editor, node: Node) -> bool:
     at = next((at for at in range(len(before)) if prod(before[:at]) == front), None)
     if at is None or inner % prod(before[at + 1 :]):
         return False
+    if not editor.keep_grid(split.output, node.output):
+        return False
     scale = inner // prod(before[at + 1 :])
     stops = list(before)
     starts = [0] * len(before)
@@ -392,6 +403,8 @@ def merge_transposes(editor: Editor, node: Node) -> bool:
     first = editor.maker(node.inputs[0], Transpose) if isinstance(node, Transpose) else None
     if first is None or not isinstance(node, Transpose):
         return False
+    if not editor.keep_grid(first.output, node.output):
+        return False
     editor.swallow(first, node, order=tuple(first.order[axis] for axis in node.order))
     return True
 
@@ -412,6 +425,8 @@ def sink_transposes(editor: Editor, node: Node) -> bool:
     order, rank = moves[0].order, len(moves[0].order)
     back = [int(axis) for axis in np.argsort(order)]
     if any(len(editor.shape(name)) > rank for name in node.inputs):
+        return False
+    if not all(editor.keep_grid(move.output, move.inputs[0]) for move in moves):
         return False
     sources = {move.output: move.inputs[0] for move in moves}
     inputs = []
@@ -454,6 +469,8 @@ def move_into_dense(editor: Editor, node: Node) -> bool:
     move = editor.maker(node.inputs[0], Reshape | Transpose)
     if move is None or editor.data(move.inputs[0]) is not None:
         return False
+    if not editor.keep_grid(move.output, move.inputs[0]):
+        return False
     if isinstance(move, Reshape):
         editor.swallow(move, node)
         return True
@@ -473,6 +490,8 @@ def move_into_ports(editor: Editor, node: Node) -> bool:
     source = node.inputs[0]
     back = np.argsort(node.order)
     if editor.kept(node.output) and editor.maker(source) is not None:
+        if not editor.keep_grid(node.output, source):
+            return False
         editor.outputs = [
             replace(port, tensor=source, order=tuple(port.order[axis] for axis in back))
             if port.tensor == node.output
@@ -484,22 +503,13 @@ def move_into_ports(editor: Editor, node: Node) -> bool:
         port.tensor == source and port.offset is None for port in editor.inputs
     ):
         return False
+    if not editor.keep_grid(source, node.output):
+        return False
     editor.inputs = [
         replace(port, tensor=node.output, order=tuple(port.order[axis] for axis in node.order))
         if port.tensor == source
         else port
         for port in editor.inputs
     ]
-    grid = editor.tensors[source]
-    if editor.tensors[node.output].scale is None:
-        editor.tensors[node.output] = Tensor(
-            node.output,
-            editor.shape(node.output),
-            None,
-            grid.scale,
-            grid.zero_point,
-            grid.bits,
-            grid.signed,
-        )
     editor.remove(node)
     return True

@@ -144,6 +144,8 @@ def take_last_state(editor: Editor, node: Node) -> bool:
     end = 0 if layer.reverse else steps - 1
     if editor.shape(node.output) != (1, hidden) or node.start[0] != end:
         return False
+    if not editor.keep_grid(layer.output, node.output):
+        return False
     state = editor.unused(f"{node.output}_state", editor.tensors)
     editor.tensors[state] = replace(editor.tensors[node.output], name=state, shape=(hidden,))
     editor.put(replace(layer, output=state, last=True))

@@ -133,14 +133,6 @@ class Editor:
     def bypass(self, node: Node, tensor: str) -> None:
         """Removes a node; its readers read ``tensor``, of the same shape, instead."""
         self.remove(node)
-        old, new = self.tensors[node.output], self.tensors[tensor]
-        if new.scale is None and new.data is None:
-            new.scale, new.zero_point, new.bits, new.signed = (
-                old.scale,
-                old.zero_point,
-                old.bits,
-                old.signed,
-            )
         for reader in self.readers(node.output):
             self.put(
                 replace(
@@ -152,6 +144,51 @@ class Editor:
             replace(port, tensor=tensor) if port.tensor == node.output else port
             for port in self.outputs
         ]
+
+    def keep_grid(
+        self,
+        tensor: str,
+        other: str,
+        scale: np.ndarray | float = 1.0,
+        shift: np.ndarray | float = 0.0,
+        limits: tuple[float, float] = (-np.inf, np.inf),
+    ) -> bool:
+        """Moves the grid of ``tensor``, which a rule is about to remove, to ``other``, the operand
+        or the result of a node beside it.
+
+        Parameters
+        ----------
+        scale, shift : numbers or float64 [channels]: ``other`` holds ``tensor`` times ``scale``
+            plus ``shift``
+        limits : between which an activation then clips ``other``
+
+        Returns
+        -------
+        bool, whether ``other`` is cut where ``tensor`` was; if not, nothing has changed, and the
+        rule must not be applied
+        """
+        grid, found = self.tensors[tensor], self.tensors[other]
+        if grid.scale is None:
+            return True
+        scale, shift = np.atleast_1d(scale), np.atleast_1d(shift)
+        least, greatest = np.sort(np.multiply.outer(grid.ends(), scale) + shift, axis=0)
+        if found.scale is not None:
+            # Its own grid is enough if it ends first.
+            low, high = np.clip(found.ends(), *limits)
+            half = found.scale / 2
+            return bool(np.all(least <= low + half) and np.all(greatest >= high - half))
+        maker = self.maker(tensor)
+        before = maker is not None and other in maker.inputs
+        if before and self.sole_reader(other) is not maker:
+            return False
+        low, high = np.clip((least[0], greatest[0]), *limits)
+        if np.ptp(least) != 0 or np.ptp(greatest) != 0 or low == high:
+            return False
+        found.take_grid(grid)
+        found.scale = float(grid.scale * abs(scale[0]))
+        # Factors and offsets of models are of single precision.
+        found.zero_point = round(float(grid.least - least[0] / found.scale), 3)
+        return True
 
     def put_before(self, node: Node, added: Node) -> None:
         """Inserts the node ``added`` before ``node`` and adds a tensor for its result."""

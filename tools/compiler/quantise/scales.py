@@ -382,7 +382,7 @@ class Scales:
     @staticmethod
     def _against(tensor, bits):
         if tensor.zero_point:
-            return f"{tensor.name} has the zero point {tensor.zero_point}"
+            return f"{tensor.name} has the zero point {tensor.zero_point:g}"
         if not tensor.signed:
             return f"{tensor.name} is unsigned"
         return (
@@ -403,12 +403,7 @@ class Scales:
         sample = self.seen[name].sample if tensor.data is None else tensor.data.ravel()
         if tensor.scale is None or tensor.data is not None:
             return sample
-        low = -(1 << tensor.bits - 1) if tensor.signed else 0
-        return np.clip(
-            sample,
-            (low - tensor.zero_point) * tensor.scale,
-            (low + (1 << tensor.bits) - 1 - tensor.zero_point) * tensor.scale,
-        )
+        return np.clip(sample, *tensor.ends())
 
     def _wish(self, group):
         tensors = self.groups.members[group]

@@ -2,6 +2,7 @@
 """Arithmetic of PIM: widths and shifts of each node; sigmoid and tanh by table lookup, which
 requires certain scales of source and result (docs/isa/pim.md, section 4.3)."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ __all__ = [
     "SUM_BITS",
     "TABLES",
     "arithmetic",
+    "elements_together",
     "places_before",
     "run_table",
     "saturated",
@@ -25,6 +27,11 @@ TABLES = {"sigmoid": "vsigm", "tanh": "vtanh"}
 _TANH = np.floor(np.tanh(np.arange(514) / 64) * 65536 + 0.5).astype(np.int64)
 #: Bits of a sum.
 SUM_BITS = 32
+#: Products that one sum has at most: beyond that, first factors lose more than 8 places of 16, and
+#: partial sums take fewer cycles, too.
+_WHOLE = 512
+#: Elements of a partial sum of products, at most: their first factors lose 6 places of 16.
+_PARTIAL = 128
 
 
 def saturated(values: np.ndarray, bits: int) -> np.ndarray:
@@ -103,3 +110,21 @@ def places_before(inner: int, bits: int) -> int:
     """Right shift of the first operand's elements before multiplication, so that a sum of ``inner``
     products cannot overflow; ``bits``: width of an element."""
     return max(0, 2 * bits - 2 + int(inner - 1).bit_length() - (SUM_BITS - 1))
+
+
+def elements_together(
+    node: MatMul, inner: int, sizes: tuple[int, int], params: Mapping[str, Any]
+) -> int:
+    """Number of products that one sum of a matrix product has: all ``inner``, or, where they are
+    too many or local memory does not take them, those of a partial sum; ``sizes``: bytes of an
+    element of the operands and of the result."""
+    size, out_size = sizes
+    # The row, a column (as it comes, too, if it must be moved), and two constants that round the
+    # row; a sum with two constants, two results, and words on the way to constants.
+    rounded = places_before(inner, 8 * size) > 0
+    vectors = 2 + (not node.turned) + 2 * rounded
+    taken = vectors * inner * size + 12 + 2 * out_size + 4 + 4 * rounded
+    if inner <= _WHOLE and taken <= params["lmem_bytes"]:
+        return inner
+    # Five vectors of 16 bits in half of local memory.
+    return min(_PARTIAL, 1 << (params["lmem_bytes"] // 20).bit_length() - 1)

@@ -32,7 +32,7 @@ from .arrays.matrices import matrices_of
 from .choose import choose_fused, program_cycles
 from .cost import main_memory
 from .legalise import legalise
-from .maps import ConvRows, effective_window
+from .maps import ConvRows, least_fused
 from .program import ProgramWriter
 from .reference import run
 from .support import check_support
@@ -118,7 +118,10 @@ class PIMBackend(Backend):
             needs = unique(layer_needs(alone, self.params))
         except LoweringError:
             return (np.inf,) * 3
-        return [sum(getattr(n, what) for n in needs) for what in ("arrays", "biases", "groups")]
+        return [
+            sum(getattr(n, what) * n.least for n in needs)
+            for what in ("arrays", "biases", "groups")
+        ]
 
     def _held(self, nodes, graph):
         try:
@@ -131,14 +134,14 @@ class PIMBackend(Backend):
         """Whether local memory holds the narrowest tile of a convolution, or the rows of its
         source that a fused one has."""
         (source,) = node.inputs
-        (rows, columns, channels), size = graph.shape(source), self.bits[0] // 8
-        taken = min(rows, node.window[0]) * columns * channels * size
-        if taken <= self.params["lmem_bytes"] and not is_channel_view(graph, source):
+        shape, size = graph.shape(source), self.bits[0] // 8
+        fused = least_fused(node, shape, size)
+        if fused <= self.params["lmem_bytes"] and not is_channel_view(graph, source):
             return True
         numbers = empty_numbers(replace(graph, nodes=[node]), self.bits[0]).layers[node.name]
         matrices = matrices_of(node, numbers, self.params, graph.shape(node.output)[1])
         return all(
-            ConvRows.least(node, [matrix], rows, size) <= self.params["lmem_bytes"]
+            ConvRows.least(node, [matrix], shape[0], size) <= self.params["lmem_bytes"]
             for matrix in matrices
         )
 
@@ -188,10 +191,9 @@ class PIMBackend(Backend):
                 raise
             # Fused, a layer has whole rows in local memory, at least a window of its source's.
             if isinstance(node, Conv | MaxPool):
-                rows, columns, channels = graph.shape(node.inputs[0])
-                window = min(rows, effective_window(node)[0])
-                taken = window * columns * channels * writer.size(node.inputs[0])
-                if taken <= self.params["lmem_bytes"]:
+                (source,) = node.inputs
+                fused = least_fused(node, graph.shape(source), writer.size(source))
+                if fused <= self.params["lmem_bytes"]:
                     return
             raise
 

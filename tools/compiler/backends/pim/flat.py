@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .arrays.matrices import dense_splits
@@ -21,22 +21,15 @@ __all__ = [
     "average_channels",
     "copy_rows",
     "flat",
-    "most_repeated",
 ]
 
 #: Elements of a tile of a vector; two sources and a result are in local memory at a time.
 _TILE = 1024
 
 
-def most_repeated(params: Mapping[str, Any]) -> int:
-    """Greatest number of elements of a broadcast operand, which local memory holds beside the
-    tiles."""
-    return params["lmem_bytes"] // 8
-
-
 class Repeated:
-    """A broadcast operand at the global address ``source`` that repeats every ``period`` elements;
-    see :func:`most_repeated`.
+    """A broadcast operand at the global address ``source`` that repeats every ``period`` elements,
+    of which local memory holds a period beside the tiles.
 
     It is loaded into local memory once, and repeated there so that a tile of ``tile`` elements can
     begin anywhere within a period.
@@ -80,17 +73,22 @@ def flat(
 ) -> None:
     """Streams ``count`` elements from ``first`` on, of the global addresses ``sources``, through
     ``work(result, operands, elements)`` to ``target``, at most ``most`` at a time. A broadcast
-    source is a pair (global address, period)."""
-    tile = min(most, count)
-    repeated = {
-        k: Repeated(core, pointer, source[0], source[1], tile, size, what)
+    source is a pair (global address, period), and its elements are loaded for each tile if there
+    are too many for a :class:`Repeated`."""
+    kept = {
+        k: source
         for k, source in enumerate(sources)
-        if isinstance(source, tuple)
+        if isinstance(source, tuple) and source[1] <= core.params["lmem_bytes"] // 8
     }
-    places = [
-        [core.allocate(tile * size, what) for k in range(len(sources)) if k not in repeated]
-        for _ in range(2)
-    ]
+    streamed = len(sources) - len(kept)
+    free_bytes = core.params["lmem_bytes"] - core.used
+    free_elements = free_bytes // size - sum(period for _, period in kept.values())
+    tile = min(most, count, free_elements // (2 * streamed + len(kept)))
+    repeated = {
+        k: Repeated(core, pointer, place, period, tile, size, what)
+        for k, (place, period) in kept.items()
+    }
+    places = [[core.allocate(tile * size, what) for _ in range(streamed)] for _ in range(2)]
     for turn, at in enumerate(range(first, first + count, tile)):
         some, free, operands = min(tile, first + count - at), iter(places[turn % 2]), []
         for k, source in enumerate(sources):
@@ -98,10 +96,19 @@ def flat(
                 operands.append(repeated[k].place(at))
                 continue
             operands.append(next(free))
-            core.load(operands[-1], pointer, some * size, source + at * size)
+            _load_elements(core, operands[-1], pointer, source, at, some, size)
         result = places[turn % 2][0]
         work(result, operands, some)
         core.store(pointer, result, some * size, target + at * size)
+
+
+def _load_elements(core, to, pointer, source, first, count, size):
+    """Loads ``count`` elements of a source, from ``first`` on, as :func:`flat` has them."""
+    place, period = source if isinstance(source, tuple) else (source, first + count)
+    while count:
+        some = min(count, period - first % period)
+        core.load(to, pointer, some * size, place + first % period * size)
+        to, first, count = to + some * size, first + some, count - some
 
 
 def clipped(

@@ -70,14 +70,15 @@ def emit_layer(
     elif isinstance(node, Lstm | Gru):
         source = node.inputs[0]
         assert held is not None
-        ((_, (c,)),) = held
-        groups[node.name, c].emit(
-            writer.pointers[c],
-            writer.places[source],
-            writer.places[node.output],
-            writer.graph.shape(source)[0],
-            writer.size(source),
-        )
+        ((_, cores),) = held
+        for c in cores:
+            groups[node.name, c].emit(
+                writer.pointers[c],
+                writer.places[source],
+                writer.places[node.output],
+                writer.graph.shape(source)[0],
+                writer.size(source),
+            )
     elif isinstance(node, MatMul):
         emit_product(writer, node)
     elif isinstance(node, Transpose):
@@ -130,6 +131,7 @@ def _conv(writer, node, held, groups):
                     writer.relu(node),
                     partial(_clip, writer, node, core, (results[1] - results[0]) * outputs),
                     tile,
+                    writer.map_shape(_map_of(writer, node))[1],
                 ).emit(first, end)
                 core.used = mark
 
@@ -174,12 +176,12 @@ def _elements(writer, node):
         if first == end:
             continue
 
-        product = isinstance(node, Binary) and node.function == "mul"
-        products = (
-            Products(core, end - first, int(writer.q.layers[node.name].shift.flat[0]), node.name)
-            if product
-            else None
-        )
+        products, most = None, {}
+        if isinstance(node, Binary) and node.function == "mul":
+            # Beside the products, two tiles of both operands.
+            tile = min(Products.MOST, (_free_bytes(core) - 4) // (12 + 4 * size), end - first)
+            shift = int(writer.q.layers[node.name].shift.flat[0])
+            products, most = Products(core, tile, shift, node.name), {"most": tile}
 
         def work(result, operands, some, core=core, products=products):
             if products is not None:
@@ -200,7 +202,7 @@ def _elements(writer, node):
             size,
             node.name,
             work,
-            **({"most": Products.MOST} if product else {}),
+            **most,
         )
 
 
@@ -227,13 +229,16 @@ def _concat(writer, node):
 
 
 def _source(writer, node):
-    name = node.inputs[0]
-    place, shape = writer.places[name], writer.map_shape(name)
-    if is_channel_view(writer.graph, name):
-        # Its pixels are as far apart as those of the map.
-        (whole,) = writer.graph.maker(name).inputs
-        shape = (*shape[:2], writer.map_shape(whole)[2])
-    return place, shape, writer.size(name)
+    (name,) = node.inputs
+    # Its pixels are as far apart as those of the map.
+    shape = (*writer.map_shape(name)[:2], writer.map_shape(_map_of(writer, node))[2])
+    return writer.places[name], shape, writer.size(name)
+
+
+def _map_of(writer, node):
+    """The map that a layer reads some channels of, or its source."""
+    (name,) = node.inputs
+    return writer.graph.maker(name).inputs[0] if is_channel_view(writer.graph, name) else name
 
 
 def _target(writer, node):

@@ -34,7 +34,8 @@ from ..rewriting import join_turned
 from .arithmetic import TABLES
 from .arrays.channels import by_channels
 from .arrays.matrices import split_layers
-from .maps import PoolRows, effective_window
+from .maps import PoolRows, least_fused
+from .recurrent import projected
 
 __all__ = [
     "MOST_UNITS",
@@ -47,9 +48,7 @@ __all__ = [
 
 #: Elements that one ``vavg`` takes (docs/isa/pim.md, 3.1).
 _MOST_AVERAGED = 2047
-#: Elements of a constant operand that biases hold, at most.
-_MOST_CONSTANTS = 1024
-#: Elements of a vector that a matrix of ones turns into other units, at most.
+#: Elements of a vector that a matrix of ones turns into other units, at most. Longer ones are maps.
 MOST_UNITS = 256
 #: Most taps of the kernel with a single nonzero weight that computes a slice.
 _MOST_TAPS = 64
@@ -90,20 +89,35 @@ def legalise(
             nodes += _maxima(node, graph.shape(node.inputs[0]), params, tensors)
         else:
             nodes.append(node)
-    graph = replace(graph, nodes=nodes, tensors=tensors)
+    graph = _with_projections(replace(graph, nodes=nodes, tensors=tensors), fits)
     return split_layers(
         _with_rescaling(graph), params, fits, partial(by_channels, params=params, held=fits)
     )
 
 
+def _with_projections(graph, fits):
+    """Makes the input's sums of recurrent layers that exceed the arrays by dense layers, if the
+    arrays then hold them; returns a new graph."""
+    nodes, tensors = [], dict(graph.tensors)
+    for node in graph.nodes:
+        if isinstance(node, Lstm | Gru) and not fits([node], graph):
+            between, dense, cell = projected(graph, node)
+            known = {**tensors, between.name: between}
+            if fits([cell], replace(graph, nodes=[dense, cell], tensors=known)):
+                nodes += [dense, cell]
+                tensors = known
+                continue
+        nodes.append(node)
+    return replace(graph, nodes=nodes, tensors=tensors)
+
+
 def _maxima(node, shape, params, tensors):
     """Maxima that stand for one whose window local memory does not hold: of columns, then of rows;
     a line as long as the map in equal parts. The tensors in between are added to ``tensors``."""
-    (rows, columns, channels), window = shape, effective_window(node)
+    rows = shape[0]
     # Elements of a map have up to 16 bits.
     size, most = 2 if params["x_bits"] >= 16 else 1, params["lmem_bytes"]
-    fused = min(rows, window[0]) * columns * channels * size
-    if PoolRows.least(node, rows, size) <= most or fused <= most:
+    if PoolRows.least(node, rows, size) <= most or least_fused(node, shape, size) <= most:
         return [node]
     if 1 not in node.window:
         along = [_along(node, axis) for axis in (1, 0)]
@@ -233,8 +247,8 @@ def shared_scales(graph: Graph, node: Node) -> tuple[bool, bool]:
 
 def _with_rescaling(graph):
     """Inserts products with one as rescaling beside each table lookup whose neighbours cannot have
-    the required scales; returns a new graph. A tensor of more than three axes is rescaled as a map
-    of one row."""
+    the required scales; returns a new graph. A tensor of more than three axes, or of long vectors,
+    is rescaled as a map of one row."""
     nodes, tensors = [], dict(graph.tensors)
 
     def add(node, shape):
@@ -260,7 +274,8 @@ def _with_rescaling(graph):
         # A graph that was legalised before has them, if in parts.
         before, after = before and source != f"{name}:in", after and output != f"{name}:out"
         shape, whole = graph.shape(output), graph.shape(output)
-        mapped = len(whole) > 3 and (before or after)
+        long = len(whole) < 3 and whole[-1] > MOST_UNITS
+        mapped = (len(whole) > 3 or long) and (before or after)
         if mapped:
             # Rescaling stands directly beside the table: no view of another shape comes between.
             before = after = True
@@ -429,15 +444,6 @@ def _support_with_constants(graph, node):
         whole = graph.shape(flowing) == graph.shape(node.output)
         if node.function not in ("add", "sub", "mul") or not whole:
             return None
-        size = graph.tensors[node.output].size
-    else:
-        size = max(graph.tensors[name].size for name in constants)
-    if size > _MOST_CONSTANTS:
-        return Support(
-            HOST,
-            f"{node.kind} with {constants[0]}: expected at most {_MOST_CONSTANTS:,} constants, "
-            f"found {size:,}",
-        )
     return Support(DECOMPOSED, "layers whose biases are the constants")
 
 

@@ -25,6 +25,7 @@ __all__ = [
     "PoolRows",
     "Products",
     "effective_window",
+    "least_fused",
     "pool_row",
     "share",
     "spans",
@@ -46,6 +47,18 @@ def effective_window(node: Conv | MaxPool) -> tuple[int, int]:
         for length, distance in zip(node.window, node.dilation, strict=True)
     )
     return rows, columns
+
+
+def least_fused(node: Conv | MaxPool, shape: tuple[int, ...], size: int) -> int:
+    """Bytes of local memory that a layer takes at least where it is fused with others: the rows of
+    a window, and a convolution's zeros beside and above them; ``shape`` of its source, whose
+    elements have ``size`` bytes."""
+    rows, columns, channels = shape
+    held = min(rows, effective_window(node)[0])
+    if isinstance(node, Conv):
+        top, left, bottom, right = node.padding
+        held, columns = held + bool(top or bottom), columns + left + right
+    return held * columns * channels * size
 
 
 @dataclass(frozen=True)
@@ -73,8 +86,11 @@ def _columns_of(node, width, first, end):
     """The :class:`Columns` of results ``first`` to ``end`` - 1 of a layer with windows."""
     low = first * node.stride[1] - node.padding[1]
     high = (end - 1) * node.stride[1] - node.padding[1] + effective_window(node)[1]
-    source = max(low, 0), min(high, width)
-    return Columns((first, end), source, source[0] - low, high - source[1])
+    begin = min(max(low, 0), width)
+    behind = max(min(high, width), begin)
+    # All of them may be zero columns.
+    left, right = max(min(begin, high) - low, 0), max(high - max(behind, low), 0)
+    return Columns((first, end), (begin, behind), left, right)
 
 
 def column_tiles(
@@ -105,6 +121,7 @@ class Band:
     taken, given : channels of the source and of the results that the band works on (first,
         behind last), ``None``: all
     columns : of the results, ``None``: all
+    pitch : columns from one row of the source to the next, ``None``: as many as it has
     """
 
     def __init__(
@@ -120,14 +137,16 @@ class Band:
         taken: tuple[int, int] | None = None,
         given: tuple[int, int] | None = None,
         columns: Columns | None = None,
+        pitch: int | None = None,
     ):
         self.core, self.pointer, self.what = core, pointer, what
         (
-            (self.source_at, (self.height, self._wide, self._all), self.size),
+            (self.source_at, (self.height, wide, self._all), self.size),
             (self.target_at, shape, self.out_size),
         ) = source, target
         self._all_out, self._wide_out = shape[2], shape[1]
-        self.columns = columns or Columns((0, shape[1]), (0, self._wide), padding[1], padding[3])
+        self._wide = pitch or wide
+        self.columns = columns or Columns((0, shape[1]), (0, wide), padding[1], padding[3])
         self.width = self.columns.source[1] - self.columns.source[0]
         shape = (shape[0], self.columns.result[1] - self.columns.result[0], shape[2])
         self.first, end = taken or (0, self._all)
@@ -333,7 +352,7 @@ def _window_runs(node, matrix, matrices):
 
 class ConvRows:
     """A convolution's band. ``behind``: callback with the local address of a row of results, before
-    the row is stored."""
+    the row is stored; ``columns``, ``pitch``: as of a :class:`Band`."""
 
     def __init__(
         self,
@@ -347,6 +366,7 @@ class ConvRows:
         relu: bool,
         behind: Callable[[int], None],
         columns: Columns | None = None,
+        pitch: int | None = None,
     ):
         self.node, self.behind = node, behind
         first, last = matrices[0], matrices[-1]
@@ -362,6 +382,7 @@ class ConvRows:
             (first.first, last.first + last.count),
             (first.out, last.out + last.outputs),
             columns,
+            pitch,
         )
         space = Products.space(node, matrices, self.band.size)
         self.products = Products(

@@ -4,7 +4,9 @@ gathers columns.
 
 Arrays hold constants, so a result is one ``vvdmul`` of a row of the first operand and a column of
 the second, which lies as a row in local memory. Its sum has 32 bits: the first operand loses as
-many places before as let no sum be larger (:func:`~.arithmetic.places_before`).
+many places before as let no sum be larger (:func:`~.arithmetic.places_before`). Where a row is too
+long for one instruction or for local memory, a result is a sum of partial sums, each of so few
+products that the operand loses fewer places; the partial sums lose the others, and are wider.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..rewriting import turns
-from .arithmetic import SUM_BITS, places_before
+from .arithmetic import SUM_BITS, elements_together, places_before
 from .flat import Products, copy_rows
 from .maps import share
 
@@ -66,104 +68,175 @@ def emit_product(writer: ProgramWriter, node: MatMul) -> None:
         node.turned,
     )
     shift = int(writer.q.layers[node.name].shift.flat[0])
+    together = elements_together(node, p.inner, (p.size, p.out_size), writer.params)
     for core, pointer, (begin, end) in zip(
         writer.cores, writer.pointers, share(p.rows * p.matrices, len(writer.cores)), strict=True
     ):
         if begin < end:
-            _Core(core, pointer, p, shift, node.name).emit(begin, end)
+            kind = _WholeSums if together == p.inner else _PartialSums
+            kind(core, pointer, p, together, shift, node.name).emit(begin, end)
 
 
-class _Core:
-    """Emits the rows of the product that one core computes."""
+class _Sums:
+    """Sums of ``together`` products of the rows that one core computes: loads operands, and leaves
+    the sums in local memory."""
 
-    def __init__(self, core, pointer, places, shift, what):
+    def __init__(self, core, pointer, places, together, what):
         self.core, self.pointer, self.p, self.what = core, pointer, places, what
-        p = places
-        self.before = places_before(p.inner, 8 * p.size)
-        row = p.inner * p.size
-        # Memory of a column: itself, as it comes where it must be moved, its sum with two
-        # constants, its result.
-        column = row * (1 + (not p.turned)) + 12 + 2 * p.out_size
-        fixed = row * (1 + 2 * (self.before > 0)) + 16
-        self.block = max(
-            1,
-            min(
-                p.columns, Products.MOST, (core.params["lmem_bytes"] - core.used - fixed) // column
-            ),
-        )
-        self.kernel = core.allocate(self.block * row, what)
-        self.raw = core.allocate(self.block * row, what) if not p.turned else self.kernel
-        self.row = core.allocate(row, what)
-        self.results = [core.allocate(self.block * p.out_size, what) for _ in range(2)]
-        self.finish = Products(core, self.block, shift - self.before, what)
+        self.together, p = together, places
+        self.before = places_before(together, 8 * p.size)
+        self.bytes = together * p.size
+        #: Bytes of a column: itself, as it comes where it must be moved, its sum with two
+        #: constants, its results.
+        self.column = self.bytes * (1 + (not p.turned)) + 12 + 2 * p.out_size
+        #: Bytes of a row, and of two constants for its rounding.
+        self.fixed = self.bytes * (1 + 2 * (self.before > 0)) + 16
+
+    def allocate(self, block):
+        """Allocates the operands and results of ``block`` columns at a time."""
+        core, what = self.core, self.what
+        self.block = block
+        self.kernel = core.allocate(block * self.bytes, what)
+        self.raw = core.allocate(block * self.bytes, what) if not self.p.turned else self.kernel
+        self.row = core.allocate(self.bytes, what)
+        self.results = [core.allocate(block * self.p.out_size, what) for _ in range(2)]
+
+    def rounding(self):
+        """Allocates and emits the constants of the first operand's rounding."""
+        core, what = self.core, self.what
         if self.before:
             self.half, self.by, one = (
-                core.allocate(row, what),
-                core.allocate(row, what),
+                core.allocate(self.bytes, what),
+                core.allocate(self.bytes, what),
                 core.allocate(4, what),
             )
             for target, value in ((self.half, 1 << self.before >> 1), (self.by, self.before)):
                 core.constants(one, [value])
-                core.gather(target, one, 0, p.inner, p.size)
+                core.gather(target, one, 0, self.together, self.p.size)
 
-    def emit(self, begin, end):
+    def tiles(self, begin, end):
+        """Iterates over rows ``begin`` to ``end`` - 1 of the matrices and blocks of columns:
+        (matrix, rows, first column, number of columns)."""
         p = self.p
         for matrix in range(begin // p.rows, -(-end // p.rows)):
             rows = range(max(begin, matrix * p.rows), min(end, (matrix + 1) * p.rows))
             for first in range(0, p.columns, self.block):
-                count = min(self.block, p.columns - first)
-                self._bring(matrix, first, count)
-                for turn, row in enumerate(rows):
-                    self._row(row, first, count, self.results[turn % 2])
+                yield matrix, rows, first, min(self.block, p.columns - first)
 
-    def _bring(self, matrix, first, count):
-        """Loads columns of the second operand, each as a contiguous row."""
+    def bring(self, matrix, first, count, at=0):
+        """Loads elements ``at`` and following of columns of the second operand, each as a
+        contiguous row."""
         core, p, size = self.core, self.p, self.p.size
+        some = min(self.together, p.inner - at)
         base = p.second + matrix * p.inner * p.columns * size
         if p.turned:
-            core.load(
-                self.kernel, self.pointer, count * p.inner * size, base + first * p.inner * size
-            )
+            base += first * p.inner * size
+            _load_columns(core, self.pointer, self.kernel, base, (count, p.inner), at, some, size)
             return
-        _load_columns(core, self.pointer, self.raw, base, (p.inner, p.columns), first, count, size)
+        base += at * p.columns * size
+        _load_columns(core, self.pointer, self.raw, base, (some, p.columns), first, count, size)
         for column in range(count):
             core.gather(
-                self.kernel + column * p.inner * size,
+                self.kernel + column * some * size,
                 self.raw + column * size,
                 count,
-                p.inner,
+                some,
                 size,
             )
 
-    def _row(self, row, first, count, result):
+    def sums(self, row, count, target, at=0):
+        """Emits the sums of a row, from its element ``at`` on, with ``count`` columns, to local
+        address ``target``."""
         core, p = self.core, self.p
-        core.load(self.row, self.pointer, p.inner * p.size, p.first + row * p.inner * p.size)
+        some = min(self.together, p.inner - at)
+        core.load(self.row, self.pointer, some * p.size, p.first + (row * p.inner + at) * p.size)
         if self.before:
             core.widths(8 * p.size, 8 * p.size)
-            core.vector2("vvadd", self.row, self.row, self.half, p.inner, size=p.size)
-            core.vector2("vvsra", self.row, self.row, self.by, p.inner, size=p.size)
+            core.vector2("vvadd", self.row, self.row, self.half, some, size=p.size)
+            core.vector2("vvsra", self.row, self.row, self.by, some, size=p.size)
         core.widths(8 * p.size, SUM_BITS)
         rs1 = core.register(self.row)
         rs2 = core.register(self.kernel, (rs1,))
         for column in range(count):
             # Columns by the offset: two registers stay, one says where the sum goes.
-            rd = core.register(self.finish.wide + 4 * column, (rs1, rs2))
+            rd = core.register(target + 4 * column, (rs1, rs2))
             core.emit(
                 "vvdmul",
                 rd=rd,
                 rs1=core.register(self.row),
                 rs2=core.register(self.kernel),
-                len=p.inner,
-                offset_value=column * p.inner,
+                len=some,
+                offset_value=column * some,
                 offset_select=4,
             )
-        self.finish.narrow(result, count, p.out_size)
-        core.store(
-            self.pointer,
-            result,
-            count * p.out_size,
-            p.result + (row * p.columns + first) * p.out_size,
-        )
+
+    def store(self, row, first, count, result):
+        """Emits the store of a row's results."""
+        p = self.p
+        to = p.result + (row * p.columns + first) * p.out_size
+        self.core.store(self.pointer, result, count * p.out_size, to)
+
+
+class _WholeSums(_Sums):
+    """Results that are one sum each."""
+
+    def __init__(self, core, pointer, places, together, shift, what):
+        super().__init__(core, pointer, places, together, what)
+        free = core.params["lmem_bytes"] - core.used - self.fixed
+        self.allocate(max(1, min(places.columns, Products.MOST, free // self.column)))
+        self.finish = Products(core, self.block, shift - self.before, what)
+        self.rounding()
+
+    def emit(self, begin, end):
+        for matrix, rows, first, count in self.tiles(begin, end):
+            self.bring(matrix, first, count)
+            for turn, row in enumerate(rows):
+                result = self.results[turn % 2]
+                self.sums(row, count, self.finish.wide)
+                self.finish.narrow(result, count, self.p.out_size)
+                self.store(row, first, count, result)
+
+
+class _PartialSums(_Sums):
+    """Results that are sums of partial sums, which local memory keeps for several rows."""
+
+    def __init__(self, core, pointer, places, together, shift, what):
+        super().__init__(core, pointer, places, together, what)
+        between = places_before(places.inner, 8 * places.size) - self.before
+        # A half for columns, with the numbers of two roundings, a half for the sums.
+        free = core.params["lmem_bytes"] - core.used - self.fixed - 4
+        block = free // 2 // (self.column + 12)
+        self.allocate(max(1, min(places.columns, Products.MOST, block)))
+        self.partial = Products(core, self.block, between, what)
+        self.finish = Products(core, self.block, shift - self.before - between, what)
+        self.rounding()
+        rows = (core.params["lmem_bytes"] - core.used) // (4 * self.block)
+        self.most = max(1, min(places.rows, rows))
+        self.totals = core.allocate(4 * self.block * self.most, what)
+
+    def emit(self, begin, end):
+        for matrix, rows, first, count in self.tiles(begin, end):
+            for k in range(0, len(rows), self.most):
+                self._tile(matrix, rows[k : k + self.most], first, count)
+
+    def _tile(self, matrix, rows, first, count):
+        core, partial, pitch = self.core, self.partial, 4 * count
+        for at in range(0, self.p.inner, self.together):
+            self.bring(matrix, first, count, at)
+            for turn, row in enumerate(rows):
+                total = self.totals + turn * pitch
+                self.sums(row, count, partial.wide, at)
+                if not at:
+                    partial.narrow(total, count, 4)
+                    continue
+                partial.narrow(partial.wide, count, 4)
+                core.widths(SUM_BITS, SUM_BITS)
+                core.vector2("vvadd", total, total, partial.wide, count, size=4)
+        for turn, row in enumerate(rows):
+            result = self.results[turn % 2]
+            core.move(self.finish.wide, self.totals + turn * pitch, pitch)
+            self.finish.narrow(result, count, self.p.out_size)
+            self.store(row, first, count, result)
 
 
 def _load_columns(core, pointer, to, source, shape, first, count, size):

@@ -97,8 +97,11 @@ class ProgramWriter:
         ]:
             maker = self.graph.maker(name)
             if isinstance(maker, IN_PLACE):
-                begin = maker.start[-1] if isinstance(maker, Slice) else 0
-                self.places[name] = self.places[maker.inputs[0]] + begin * self.size(name)
+                (source,) = maker.inputs
+                begin = 0
+                if isinstance(maker, Slice):
+                    begin = int(np.ravel_multi_index(maker.start, self.graph.shape(source)))
+                self.places[name] = self.places[source] + begin * self.size(name)
                 continue
             self.places[name] = at
             at = -(-(at + self.graph.tensors[name].size * self.size(name)) // _ALIGN) * _ALIGN
@@ -173,7 +176,7 @@ class ProgramWriter:
                 for c in cores:
                     core = self.cores[c]
                     if isinstance(node, Lstm | Gru):
-                        found[node.name, c] = Cell(core, node, self.q.layers[node.name])
+                        found[node.name, c] = Cell(core, node, self.q.layers[node.name], cores)
                     elif isinstance(node, Dense):
                         found.setdefault((node.name, c), []).append(
                             DenseColumns(core, node, self.q.layers[node.name], *what)

@@ -19,9 +19,16 @@ from ...graph import (
     MatMul,
     MaxPool,
 )
-from .arithmetic import SUM_BITS, TABLES, places_before, run_table, saturated
+from .arithmetic import (
+    SUM_BITS,
+    TABLES,
+    elements_together,
+    places_before,
+    run_table,
+    saturated,
+)
 from .arrays.matrices import dense_splits
-from .recurrent import ALIGNED, BITS, ONE, PLACES, WIDE, cell_numbers
+from .recurrent import ALIGNED, BITS, ONE, PLACES, WIDE, cell_numbers, late_biases, spread_of
 from .rows.functions import is_function, run_function
 
 if TYPE_CHECKING:
@@ -153,9 +160,9 @@ def _run_node(quantised, node, sources, params):
         return (np.sign(sums) * mean).reshape(len(sums), *shape)
     if isinstance(node, Lstm | Gru):
         assert numbers is not None
-        return _recurrent(node, numbers, sources[0])
+        return _recurrent(node, numbers, sources[0], spread_of(node, params).biased)
     if isinstance(node, MatMul):
-        return _matmul(quantised, node, *sources)
+        return _matmul(quantised, node, *sources, params)
     return node.run(*sources)
 
 
@@ -180,19 +187,20 @@ def _max_pool(node, x, shape):
     return np.max(taps, axis=0)
 
 
-def _matmul(quantised, node, first, second):
-    bits = quantised.scales[node.inputs[0]].bits
-    before, shift = (
-        places_before(first.shape[-1], bits),
-        int(quantised.layers[node.name].shift.flat[0]),
-    )
-
+def _matmul(quantised, node, first, second, params):
+    bits, result = (quantised.scales[name].bits for name in (node.inputs[0], node.output))
+    inner = first.shape[-1]
+    if node.turned:
+        second = second.swapaxes(-1, -2)
+    together = elements_together(node, inner, (bits // 8, result // 8), params)
+    before, shift = places_before(together, bits), int(quantised.layers[node.name].shift.flat[0])
+    between = places_before(inner, bits) - before
     first = saturated(first + (1 << before >> 1), bits) >> before
-    sums = saturated(first @ (second.swapaxes(-1, -2) if node.turned else second), SUM_BITS)
-    return saturated(
-        saturated(sums + (1 << shift - before >> 1), SUM_BITS) >> shift - before,
-        quantised.scales[node.output].bits,
-    )
+    total = np.int64(0)
+    for k in range(0, inner, together):
+        part = saturated(first[..., k : k + together] @ second[..., k : k + together, :], SUM_BITS)
+        total = saturated(total + _down(part, between), SUM_BITS)
+    return saturated(_down(total, shift - before - between), result)
 
 
 def _down(values, places):
@@ -200,14 +208,15 @@ def _down(values, places):
     return saturated(values + (1 << places >> 1), WIDE) >> places
 
 
-def _gate_sums(x, weights, bias, shift):
-    sums = _product(x, weights.T) + bias
-    return saturated(sums + (1 << shift >> 1) >> shift, WIDE)
+def _gate_sums(x, weights, bias, shift, biased):
+    sums = _product(x, weights.T) + bias * biased
+    sums = saturated(sums + (1 << shift >> 1) >> shift, WIDE)
+    return sums if biased else saturated(sums + late_biases(bias, shift), WIDE)
 
 
-def _recurrent(node, numbers, x):
+def _recurrent(node, numbers, x, biased):
     """States for a sequence ``x`` [inputs, steps, features], int64 [inputs,
-    steps, hidden], or only the last state."""
+    steps, hidden], or only the last state; ``biased``: arrays hold the biases."""
     hidden, results = (
         node.recurrent.shape[1],
         np.zeros((*x.shape[:2], node.recurrent.shape[1]), np.int64),
@@ -223,10 +232,10 @@ def _recurrent(node, numbers, x):
     biases: Any = (numbers.bias, 0) if lstm else numbers.bias
     own, theirs = biases
     for place in range(x.shape[1])[:: -1 if node.reverse else 1]:
-        given = _gate_sums(x[:, place], numbers.weights, own, shift)
+        given = _gate_sums(x[:, place], numbers.weights, own, shift, biased)
         if lstm:
             sums = saturated(
-                saturated(given + _gate_sums(state, numbers.recurrent, 0, behind), WIDE), BITS
+                saturated(given + _gate_sums(state, numbers.recurrent, 0, behind, True), WIDE), BITS
             )
             i, o, f = np.split(run_table("sigmoid", sums[:, : 3 * hidden], BITS), 3, axis=1)
             new = _down(i * run_table("tanh", sums[:, 3 * hidden :], BITS), ALIGNED)
@@ -234,7 +243,7 @@ def _recurrent(node, numbers, x):
             state = saturated(_down(o * run_table("tanh", cell, BITS), PLACES), BITS)
         else:
             two = 2 * hidden
-            past = _gate_sums(state, numbers.recurrent[:two], theirs[:two], behind)
+            past = _gate_sums(state, numbers.recurrent[:two], theirs[:two], behind, biased)
             update, reset = np.split(
                 run_table("sigmoid", saturated(saturated(given[:, :two] + past, WIDE), BITS), BITS),
                 2,
@@ -244,7 +253,8 @@ def _recurrent(node, numbers, x):
                 past = _down(
                     reset
                     * saturated(
-                        _gate_sums(state, numbers.recurrent[two:], theirs[two:], behind), BITS
+                        _gate_sums(state, numbers.recurrent[two:], theirs[two:], behind, biased),
+                        BITS,
                     ),
                     PLACES,
                 )
@@ -254,6 +264,7 @@ def _recurrent(node, numbers, x):
                     numbers.recurrent[two:],
                     theirs[two:],
                     behind,
+                    biased,
                 )
             new = run_table("tanh", saturated(saturated(given[:, two:] + past, WIDE), BITS), BITS)
             state = saturated(

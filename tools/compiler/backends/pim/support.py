@@ -4,8 +4,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from ...graph import (
     Activation,
     AveragePool,
@@ -29,7 +27,6 @@ from ..base import DECOMPOSED, HOST, NATIVE, Support
 from ..rewriting import against_product, turns
 from .arithmetic import SUM_BITS, TABLES
 from .arrays.matrices import MOST_ROWS
-from .flat import most_repeated
 from .legalise import MOST_UNITS, is_whole, most_averaged, shared_scales, support_of_rewritten
 from .maps import spans
 from .products import most_transposed
@@ -39,8 +36,6 @@ __all__ = ["check_support"]
 
 #: Reasons by kind of a node.
 _HOST = {"topk": "this core does not sort"}
-#: Elements that one ``vvdmul`` takes.
-_MOST_INNER = 2047
 
 
 def check_support(graph: Graph, node: Node, params: Mapping[str, Any]) -> Support:
@@ -85,10 +80,11 @@ def check_support(graph: Graph, node: Node, params: Mapping[str, Any]) -> Suppor
     if isinstance(node, Concat):
         return Support(NATIVE)
     if isinstance(node, Lstm | Gru):
-        if _wants_too_much(graph, node):
+        if any(shared_scales(graph, node)) and node.recurrent.shape[1] > MOST_UNITS:
             return Support(
                 HOST,
-                f"{node.kind} of {node.recurrent.shape[1]} states whose scale others share",
+                f"{node.kind} of {node.recurrent.shape[1]} states whose scale others share: "
+                f"expected at most {MOST_UNITS}",
             )
         return _recurrent(node, params)
     if isinstance(node, MatMul):
@@ -120,11 +116,6 @@ def _activation(graph, node, params):
         return Support(HOST, f"{node.function}: expected relu, clip, sigmoid, tanh, exp or sqrt")
     if not params["act_unit"]:
         return Support(HOST, f"{node.function}: a build with act_unit has it")
-    if _wants_too_much(graph, node):
-        return Support(
-            HOST,
-            f"{node.function} of {graph.shape(node.output)[-1]} numbers whose scale others share",
-        )
     return Support(NATIVE)
 
 
@@ -134,14 +125,14 @@ def _binary(graph, node, params):
         node.function not in ("add", "sub", "mul")
         or any(graph.tensors[name].data is not None for name in node.inputs)
         or result not in shapes
-        or not all(_repeats(shape, result, most_repeated(params)) for shape in shapes)
+        or not all(_repeats(shape, result) for shape in shapes)
     ):
         return Support(
             HOST,
             f"{node.function} of "
             f"{' and '.join(str(list(s)) for s in dict.fromkeys(shapes))}: expected add, "
             f"sub or mul of two tensors of one shape, or of which one repeats along the axes "
-            f"in front, {most_repeated(params)} elements at most",
+            f"in front",
         )
     return _narrow_product(node, params) or Support(NATIVE)
 
@@ -153,29 +144,17 @@ def _narrow_product(node, params):
     return None
 
 
-def _repeats(shape, result, most):
+def _repeats(shape, result):
     """Whether an operand of ``shape`` equals the result in shape, or is broadcast along leading
-    axes with at most ``most`` elements."""
+    axes."""
     own = (1,) * (len(result) - len(shape)) + tuple(shape)
     same = next((k for k, length in enumerate(own) if length > 1), len(own))
-    return tuple(result[same:]) == own[same:] and (
-        own == tuple(result) or np.prod(own, dtype=int) <= most
-    )
-
-
-def _wants_too_much(graph: Graph, node: Node) -> bool:
-    """Whether a vector is too long to be rescaled by a product with one."""
-    shape = graph.shape(node.output)
-    return any(shared_scales(graph, node)) and len(shape) < 3 and shape[-1] > MOST_UNITS
+    return tuple(result[same:]) == own[same:]
 
 
 def _product(graph, node, params):
     """Support check of a MatMul."""
     reason = against_product(graph, node)
-    if reason is None and graph.shape(node.inputs[0])[-1] > _MOST_INNER:
-        reason = (
-            f"rows of {graph.shape(node.inputs[0])[-1]} elements: expected at most {_MOST_INNER}"
-        )
     if reason is None and params["max_biw"] < SUM_BITS:
         reason = f"sums want max_biw = {SUM_BITS}, this build has {params['max_biw']}"
     return (
@@ -201,9 +180,7 @@ def _recurrent(node, params):
         for name, need in (("act_unit", 1), ("x_bits", 16), ("max_biw", 32))
         if params[name] < need
     ]
-    sides = node.weights.shape[1], node.recurrent.shape[1]
-    if max(sides) > MOST_ROWS:
-        reasons.append(
-            f"{sides[0]} features and {sides[1]} states: expected at most {MOST_ROWS} of each"
-        )
+    states = node.recurrent.shape[1]
+    if states > MOST_ROWS:
+        reasons.append(f"{states} states: expected at most {MOST_ROWS}")
     return Support(HOST, "; ".join(reasons)) if reasons else Support(NATIVE)

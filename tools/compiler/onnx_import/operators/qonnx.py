@@ -86,11 +86,13 @@ def _ended(step: Step, view: View, grid: Grid, offset: float, limits: tuple[int,
     """Clips a tensor where its grid ends, if that does anything beside rounding, and records the
     grid if cores have its width."""
     unit, low, high = float(grid.scale), *((at - offset) * float(grid.scale) for at in limits)
-    if grid.bits < 16 and (low >= 0 and step.draft.may_be_negative(view) or grid.bits < 8):
-        # Its numbers end there, and quantisers omit a Relu if that has the same effect.
+    # Its numbers end there, and quantisers omit a Relu or a Clip if that has the same effect.
+    if grid.bits < 8:
         view = step.draft.same(
             Activation, view, step.output, "", function="clip", low=low, high=high
         )
+    elif grid.bits == 8 or low >= 0 and grid.bits < 16:
+        view = step.draft.cut(view, step.output, "", low, high, unit)
     if grid.bits == 8 and offset == int(offset):
         step.draft.set_grid(view.tensor, Grid(unit, int(offset), grid.bits, grid.signed))
     return view

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...graph import Activation
+from ...graph import Tensor
 from ..errors import Refused
 from ..step import OPERATORS, Constant, Grid, View, operator
 
@@ -77,11 +77,9 @@ def _quantize(step):
     grid, _ = _grid(step, wanted, view.lengths)
     if np.ndim(grid.scale):
         raise Refused(f"{np.size(grid.scale)} scales of a tensor that flows: expected one")
-    if grid.zero_point == (
-        -(1 << grid.bits - 1) if grid.signed else 0
-    ) and step.draft.may_be_negative(view):
-        # Its lowest number stands for zero: quantisers omit a Relu if this has the same effect.
-        view = step.draft.same(Activation, view, None, part="saturation", function="relu")
+    # Quantisers omit a Relu, or a Clip, if the grid has the same effect.
+    ends = Tensor("", (), **vars(grid)).ends().tolist()
+    view = step.draft.cut(view, None, "saturation", *ends, grid.scale)
     step.draft.set_grid(view.tensor, grid)
     return replace(view, grid=grid)
 

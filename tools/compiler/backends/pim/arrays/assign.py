@@ -110,14 +110,14 @@ def assign(needs: list[Need], params: Mapping[str, Any]) -> list[Need]:
     LoweringError
         The arrays do not hold all.
     """
-    copies = [len(need.placement or (0,)) for need in needs]
+    copies = [need.least for need in needs]
     packing = _Packing(needs, params)
     found = packing.packed(copies)
     if isinstance(found, Need):
         raise LoweringError(
             f"takes {found.arrays} arrays, {found.biases} biases and "
             f"{found.groups} groups of a core; the network takes "
-            f"{sum(n.arrays for n in needs)} arrays, there are {params['cores']} x "
+            f"{sum(n.arrays * n.least for n in needs)} arrays, there are {params['cores']} x "
             f"{params['arrays']} of {params['xb_rows']} x "
             f"{params['xb_cols']}, {params['bias_words']} biases and {params['groups']} groups "
             f"a core",

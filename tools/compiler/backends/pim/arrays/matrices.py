@@ -54,6 +54,11 @@ class Need:
     placement: tuple[int, ...] | None = None
     cores: list[int] = field(default_factory=list)
 
+    @property
+    def least(self) -> int:
+        """Number of cores that hold it at least."""
+        return len(self.placement or (0,))
+
     def time(self, cores: int) -> float:
         """Estimated cycles of the layer on a number of cores."""
         return max(self.cycles / cores + (self.extra if cores > 1 else 0), self.floor)

@@ -40,9 +40,10 @@ _RECIPROCAL = (round(24 / 17 * 32768), round(16 / 17 * 32768))
 _ROOT = (round(1.06 * 32768), round(0.15 * 32768))
 #: Steps of Newton's that bring these to 15 places.
 _RECIPROCAL_STEPS, _ROOT_STEPS = 2, 3
-#: Scale that recipes are made for to learn their size, which does not depend on it.
-_ANY = Scale(2.0**-12, 16)
 _TOP = 1 << 31
+#: Elements of a row, of which a sum of powers up to 2^16, and of 16-bit numbers less their mean
+#: times as many, needs no more than 32 bits.
+_MOST_ROW = (1 << 15) - 1
 
 
 def _factor(value: float) -> tuple[int, int]:
@@ -286,14 +287,8 @@ def support_of_function(graph: Graph, node: Node, params: Mapping[str, Any]) -> 
             reason = f"the last axis, found {node.axis % axes} of {axes}"
     elif isinstance(node, Binary):
         reason = _against_division(graph, node)
-    if reason is None:
-        recipe = _recipe(graph, node, dict.fromkeys((*node.inputs, node.output), _ANY))
-        row = RowProgram.bytes_of_row(recipe, _length(graph, node), 2, 2)
-        if row > params["lmem_bytes"]:
-            reason = (
-                f"rows that take at most {params['lmem_bytes']:,} bytes of local memory "
-                f"(lmem_bytes), found {_length(graph, node):,} elements, {row:,} bytes"
-            )
+    if reason is None and _length(graph, node) > _MOST_ROW:
+        reason = f"rows of at most {_MOST_ROW:,} elements, found {_length(graph, node):,}"
     if reason is not None:
         return Support(HOST, f"{node.kind}: expected {reason}")
     return Support(DECOMPOSED, "vector instructions")
@@ -341,10 +336,28 @@ def emit_function(writer: ProgramWriter, node: Node) -> None:
             out_size=out_size,
             what=node.name,
         )
-        for at in range(first, end, program.most):
-            some = min(program.most, end - at) * length
-            for name, place in zip(names, program.sources, strict=True):
-                core.load(place, pointer, some * size, writer.places[name] + at * length * size)
-            program.emit(some // length)
-            target = writer.places[node.output] + at * length * out_size
-            core.store(pointer, program.target, some * out_size, target)
+        for begin in range(first, end, program.most):
+            some = begin, min(begin + program.most, end)
+
+            def load(number, to, at, count, core=core, pointer=pointer, some=some):
+                for place, element, n in _runs(some, length, at, count):
+                    source = writer.places[names[number]] + element * size
+                    core.load(to + place * size, pointer, n * size, source)
+
+            def store(result, at, count, core=core, pointer=pointer, some=some):
+                for place, element, n in _runs(some, length, at, count):
+                    target = writer.places[node.output] + element * out_size
+                    core.store(pointer, result + place * out_size, n * out_size, target)
+
+            program.emit(some[1] - begin, load, store)
+
+
+def _runs(rows, length, first, count):
+    """Runs of elements ``first`` to ``first + count - 1`` of each of the rows (first, end), in the
+    order of local memory: (element there, element of the tensor, number of elements)."""
+    begin, end = rows
+    if count == length:
+        yield 0, begin * length, (end - begin) * length
+        return
+    for k, row in enumerate(range(begin, end)):
+        yield k * count, row * length + first, count

@@ -5,13 +5,16 @@ the two cannot differ.
 
 All values between a recipe's operands and its result have 32 bits. A value is *wide*, one number
 for each element of a row, or *narrow*, one number for each row.
+
+Rows that local memory does not hold come in parts, in a pass over all parts for each number that a
+row is reduced to, and one for the result. Each pass computes the wide values that it needs anew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -28,6 +31,14 @@ _LEAST, _MOST = -(1 << _BITS - 1), (1 << _BITS - 1) - 1
 _KEPT = 3
 #: Steps that reduce a row to one number: name -> instruction.
 _REDUCTIONS = {"largest": "vvmax", "total": "vvadd"}
+#: Elements of a part of a row, where local memory holds parts of several rows.
+_PART = 64
+
+#: Emits the load of an operand's part to local memory: (number of the operand, local address, first
+#: element of each row, elements of each row).
+Load: TypeAlias = Callable[[int, int, int, int], None]
+#: Emits the store of a result's part: (local address, first element, elements of each row).
+Store: TypeAlias = Callable[[int, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -59,6 +70,8 @@ class Recipe:
         self.result: Value | None = None
         #: Numbers of a value that holds one for each position of a row.
         self.positions: dict[int, np.ndarray] = {}
+        #: Whether the steps are those of rows in parts.
+        self.parted = False
         self._count = sources
 
     def _value(self, wide: bool) -> Value:
@@ -125,6 +138,34 @@ class Recipe:
         """``a`` divided by two to the power of ``less_one`` + 1, rounded to the nearest."""
         return self.right(self.add(self.right(a, less_one), 1), 1)
 
+    def in_parts(self) -> Recipe:
+        """The recipe for rows that come in parts: in front of each reduction, and of the result,
+        are all steps with wide results that lead to it."""
+        made = Recipe(len(self.sources))
+        made.positions, made.parted, made._count = self.positions, True, self._count
+        for step in self.steps:
+            if step.name in _REDUCTIONS:
+                operands = (made._again(self, *step.operands),)
+                made.steps.append(replace(step, operands=operands))
+            elif not step.result.wide:
+                made.steps.append(step)
+        made.result = made._again(self, self.result)
+        return made
+
+    def _again(self, other, value):
+        """Adds the steps of another recipe that lead from narrow values to a wide one, which is
+        returned."""
+        needed, steps = {value}, []
+        for step in reversed(other.steps):
+            if step.result in needed and step.result.wide:
+                steps.insert(0, step)
+                needed |= set(step.operands)
+        new: dict[Value | int, Value] = {}
+        for step in steps:
+            operands = (new.get(one, one) for one in step.operands)
+            new[step.result] = self._step(step.name, *operands, wide=True)
+        return new.get(value, value)
+
     # In plain numpy
 
     def run(self, sources: Sequence[np.ndarray], bits: int) -> np.ndarray:
@@ -160,6 +201,7 @@ class Recipe:
         free: dict[bool, list[int]] = {True: [], False: []}
         taken = {True: 0, False: 0}
         place: dict[int, int] = {}
+        later: list[int] = []  # slots of narrow values that the next part reads again
 
         def claim(value):
             if not free[value.wide]:
@@ -182,8 +224,12 @@ class Recipe:
                 # Its slot holds what is left of each row in the meantime.
                 claim(_scratch(step))
             for value in dying.values():
-                free[value.wide].append(place[value.number])
+                again = self.parted and step.result.wide and not value.wide
+                (later if again else free[value.wide]).append(place[value.number])
             claim(step.result)
+            if not step.result.wide:
+                free[False] += later
+                later.clear()
             if reduces:
                 free[True].append(place[_scratch(step).number])
         return place, taken[True], taken[False]
@@ -246,18 +292,32 @@ class RowProgram:
         out_size: int,
         what: str,
     ):
-        self.core, self.recipe, self.length = core, recipe, length
+        free = core.params["lmem_bytes"] - core.used
+        #: Elements of a row, and those that come together.
+        self._whole = self._part = length
+        taken = self.bytes_of_row(recipe, length, size, out_size)
+        if taken > free:
+            recipe = recipe.in_parts()
+            fixed, with_one = (self.bytes_of_row(recipe, n, size, out_size) for n in (0, 1))
+            most = (free - fixed) // (with_one - fixed)
+            rows = min(rows, max(1, most // _PART))
+            self._part = (free // rows - fixed) // (with_one - fixed)
+            taken = self.bytes_of_row(recipe, self._part, size, out_size)
+        self.core, self.recipe, self.length = core, recipe, self._part
         self._size, self._out_size = size, out_size
         self._place, self._wide, self._narrow = recipe.slots()
-        free = core.params["lmem_bytes"] - core.used
-        #: Rows at a time; at least one, which local memory may be too small for.
-        self.most = max(1, min(rows, free // self.bytes_of_row(recipe, length, size, out_size)))
-        count = self.most * length
-        self.sources = [core.allocate(count * size, what) for _ in recipe.sources]
-        self.target = core.allocate(count * out_size, what)
+        #: Rows at a time.
+        self.most = min(rows, free // taken)
+        count = self.most * self._part
+        self._sources = [core.allocate(count * size, what) for _ in recipe.sources]
+        self._target = core.allocate(count * out_size, what)
         self._values = {
             True: [core.allocate(_BYTES * count, what) for _ in range(self._wide)],
-            False: [core.allocate(_BYTES * self.most, what) for _ in range(self._narrow)],
+            False: [
+                # One more for what the parts before are reduced to.
+                core.allocate(_BYTES * self.most, what)
+                for _ in range(self._narrow + recipe.parted)
+            ],
         }
         self._constants = {
             True: [core.allocate(_BYTES * count, what) for _ in range(_KEPT)],
@@ -267,31 +327,88 @@ class RowProgram:
         self._held: dict[bool, dict[int, int]] = {True: {}, False: {}}
         self._rows = 0
         self._by_position = {
-            number: self._repeated(core.allocate(_BYTES * count, what), numbers)
-            for number, numbers in recipe.positions.items()
+            number: core.allocate(_BYTES * count, what) for number in recipe.positions
         }
+        if not recipe.parted:
+            self._emit_positions(0, self.most)
 
     @staticmethod
     def bytes_of_row(recipe: Recipe, length: int, size: int, out_size: int) -> int:
-        """Bytes of local memory that a row takes."""
+        """Bytes of local memory that a row takes, or a part of ``length`` elements."""
         _, wide, narrow = recipe.slots()
         wide += _KEPT + len(recipe.positions)
+        narrow += _KEPT + recipe.parted
         own = len(recipe.sources) * size + out_size
-        return length * (own + wide * _BYTES) + (narrow + _KEPT) * _BYTES
+        return length * (own + wide * _BYTES) + narrow * _BYTES
 
-    def emit(self, rows: int) -> None:
-        """Appends the instructions for ``rows`` rows, from :attr:`sources` to :attr:`target`."""
+    def emit(self, rows: int, load: Load, store: Store) -> None:
+        """Appends the instructions for ``rows`` rows, whose elements ``load`` and ``store``
+        transfer."""
         if rows != self._rows:
             # Constants are as long as the rows for which they were written.
             self._held = {True: {}, False: {}}
         self._rows = rows
-        for value, source in zip(self.recipe.sources, self.sources, strict=True):
-            self._bound("vrsu", self._at(value), source, _MOST, self._count(True), self._size, 4)
+        if not self.recipe.parted:
+            self._load(load, 0)
+            for step in self.recipe.steps:
+                self._emit(step)
+            self._store(store, 0)
+            return
+        some: list[_Step] = []
         for step in self.recipe.steps:
-            self._emit(step)
+            if step.result.wide:
+                some.append(step)
+            elif step.name in _REDUCTIONS:
+                self._reduce_parts([*some, step], load)
+                some = []
+            else:
+                self._emit(step)
+        for first in self._parts():
+            self._load(load, first)
+            self._emit_positions(first, rows)
+            for step in some:
+                self._emit(step)
+            self._store(store, first)
+
+    def _parts(self):
+        """Iterates over the first elements of a row's parts; makes each the one worked on."""
+        for first in range(0, self._whole, self._part):
+            length = min(self._part, self._whole - first)
+            if length != self.length:
+                self._held[True] = {}
+            self.length = length
+            yield first
+
+    def _reduce_parts(self, steps, load):
+        """Appends the steps of a pass, the last of which reduces each row to one number."""
+        reduction = steps[-1]
+        total, so_far = self._at(reduction.result), self._values[False][-1]
+        for first in self._parts():
+            self._load(load, first)
+            if first:
+                self.core.move(so_far, total, self._rows * _BYTES)
+            for step in steps:
+                self._emit(step)
+            if first:
+                self.core.widths(_BITS, _BITS)
+                self.core.vector2(
+                    _REDUCTIONS[reduction.name], total, total, so_far, self._rows, size=_BYTES
+                )
+
+    def _load(self, load, first):
+        """Appends the loads of the operands' part from element ``first`` on, and their conversion
+        to 32 bits."""
+        for number, source in enumerate(self._sources):
+            load(number, source, first, self.length)
+        for value, source in zip(self.recipe.sources, self._sources, strict=True):
+            self._bound("vrsu", self._at(value), source, _MOST, self._count(True), self._size, 4)
+
+    def _store(self, store, first):
+        """Appends the conversion of the result's part from element ``first`` on, and its store."""
         assert self.recipe.result is not None
         at, count = self._at(self.recipe.result), self._count(self.recipe.result.wide)
-        self._bound("vrsu", self.target, at, _MOST, count, _BYTES, self._out_size)
+        self._bound("vrsu", self._target, at, _MOST, count, _BYTES, self._out_size)
+        store(self._target, first, self.length)
 
     def _count(self, wide):
         return self._rows * (self.length if wide else 1)
@@ -341,13 +458,15 @@ class RowProgram:
         held[number] = at
         return at
 
-    def _repeated(self, at, numbers):
-        """Appends constants by position, for all rows; returns their address."""
-        for k, number in enumerate(numbers.tolist()):
-            for mnemonic in ("vrsu", "vrsl"):
-                self._bound(mnemonic, at + k * _BYTES, at + k * _BYTES, number, 1)
-        self._doubled(at, len(numbers) * _BYTES, self.most * len(numbers) * _BYTES)
-        return at
+    def _emit_positions(self, first, rows):
+        """Appends the constants by position of the part from element ``first`` on, for ``rows``
+        rows."""
+        for number, at in self._by_position.items():
+            numbers = self.recipe.positions[number][first : first + self.length]
+            for k, one in enumerate(numbers.tolist()):
+                for mnemonic in ("vrsu", "vrsl"):
+                    self._bound(mnemonic, at + k * _BYTES, at + k * _BYTES, one, 1)
+            self._doubled(at, len(numbers) * _BYTES, rows * len(numbers) * _BYTES)
 
     def _doubled(self, at, have, want):
         """Appends moves that repeat the first ``have`` bytes up to ``want``."""
