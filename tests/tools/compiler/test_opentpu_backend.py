@@ -514,9 +514,17 @@ def refused(answer, reason, *steps, shape=(5, 6, 3), preset="sim-ext", **overrid
         ),
         (
             "host",
-            "window (16, 1): expected up to 15 x 15",
-            lambda b: b.add(g.MaxPool, window=(16, 1), stride=(1, 1)),
-            {"shape": (20, 2, 2)},
+            "stride (256, 1): expected up to 255",
+            lambda b: b.add(g.MaxPool, window=(2, 1), stride=(256, 1)),
+            {"shape": (300, 2, 2)},
+        ),
+        (
+            "host",
+            "padding (0, 15, 0, 15): expected less than 15",
+            lambda b: b.add(
+                g.MaxPool, b.act("relu"), window=(1, 40), stride=(1, 1), padding=(0, 15, 0, 15)
+            ),
+            {"shape": (1, 40, 2)},
         ),
         (
             "host",

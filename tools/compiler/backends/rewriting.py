@@ -11,6 +11,7 @@ phases along the columns, or column phases along the channels; the Reshape moves
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ..graph import Concat, Graph, MatMul, MaxPool, Node, Reshape, Tensor, Transpose
@@ -25,6 +26,7 @@ __all__ = [
     "joins_rows",
     "maxima_in_steps",
     "turns",
+    "windows_in_steps",
 ]
 
 
@@ -64,6 +66,69 @@ def maxima_in_steps(graph: Graph, most: int) -> Graph:
                 node = replace(node, inputs=[name], window=(rows, columns), stride=(1, 1))
         nodes.append(node)
     return replace(graph, nodes=nodes, tensors=tensors)
+
+
+def windows_in_steps(
+    graph: Graph,
+    most: int,
+    most_stride: int,
+    is_held: Callable[[tuple[int, int], int], bool] = lambda window, channels: True,
+) -> Graph:
+    """Replaces maxima of windows or at strides that are too large by maxima of smaller windows, and
+    of their results, until single elements remain, one stride apart; returns a new graph.
+
+    Parameters
+    ----------
+    most : rows and columns of a window, at most; more than the padding
+    most_stride : of its stride
+    is_held : callable(window, channels), whether the core's buffers hold a window; if not, maxima
+        of its columns come before those of its rows
+    """
+    nodes: list[Node] = []
+    tensors = dict(graph.tensors)
+    for node in graph.nodes:
+        number, channels = 0, graph.shape(node.output)[-1]
+        while isinstance(node, MaxPool) and (
+            max(node.window) > most
+            or (max(node.stride) > most_stride and max(node.window) > 1)
+            or (min(node.window) > 1 and not is_held(node.window, channels))
+        ):
+            number += 1
+            rows, columns = (_first_step(node, axis, most, most_stride) for axis in (0, 1))
+            if min(rows[0], columns[0]) > 1 and not is_held((rows[0], columns[0]), channels):
+                rows = (1, 1)
+            window, stride = (rows[0], columns[0]), (rows[1], columns[1])
+            name = f"{node.name}:windows {number}"
+            part = replace(node, name=name, output=name, window=window, stride=stride)
+            tensors[name] = Tensor(name, part.shape_of(tensors[node.inputs[0]].shape))
+            nodes.append(part)
+            rest = zip(node.window, window, node.stride, stride, strict=True)
+            down, across = (((k - a) // b + 1, s // b) for k, a, s, b in rest)
+            node = replace(
+                node,
+                inputs=[name],
+                window=(down[0], across[0]),
+                stride=(down[1], across[1]),
+                padding=(0, 0, 0, 0),
+            )
+        nodes.append(node)
+    return replace(graph, nodes=nodes, tensors=tensors)
+
+
+def _first_step(node, axis, most, most_stride):
+    """Window and stride of maxima that overlap or touch, and end with a window of so many elements,
+    along one axis."""
+    window, stride = node.window[axis], node.stride[axis]
+    if window <= most and stride <= most_stride:
+        return window, stride
+    # No window lies in padding alone. Without padding, that of such a step has less than twice its
+    # elements.
+    padding = max(node.padding[axis], node.padding[axis + 2])
+    for step in range(min(most_stride, (most + 1) // 2), 1, -1):
+        first = most - (most - window) % step if padding else step + window % step
+        if stride % step == 0 and min(window, first) > padding:
+            return min(window, first), step
+    return min(window, most), 1
 
 
 def turns(graph: Graph, node: Transpose) -> bool:

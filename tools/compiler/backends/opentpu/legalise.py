@@ -26,11 +26,12 @@ from ...graph import (
     Tensor,
 )
 from ..base import DECOMPOSED, HOST, Support
-from ..rewriting import interleaved, join_turned, maxima_in_steps
+from ..rewriting import interleaved, join_turned, maxima_in_steps, windows_in_steps
 
 __all__ = [
     "FUNCTIONS",
     "LONGEST_WINDOW",
+    "MOST_STRIDE",
     "REWRITINGS",
     "Rewriting",
     "StoredError",
@@ -45,6 +46,8 @@ __all__ = [
 
 #: Rows and columns of a pooling's window, at most.
 LONGEST_WINDOW = 15
+#: Its stride, at most.
+MOST_STRIDE = 255
 #: Functions of an activation that the core computes.
 FUNCTIONS = ("relu", "clip", "leaky", "abs", "neg")
 
@@ -212,6 +215,7 @@ def legalise(graph: Graph) -> Graph:
     dense layer, a mean an average pooling; activations that cannot be fused become nodes. Tensors
     that stay keep their names."""
     graph = maxima_in_steps(join_turned(graph), LONGEST_WINDOW)
+    graph = windows_in_steps(graph, LONGEST_WINDOW, MOST_STRIDE)
     result = Graph(graph.name, list(graph.inputs), list(graph.outputs), [], dict(graph.tensors))
     for node in graph.nodes:
         for part in _parts(result, node):

@@ -13,6 +13,7 @@ from .arithmetic import wired_norm
 from .legalise import (
     FUNCTIONS,
     LONGEST_WINDOW,
+    MOST_STRIDE,
     REWRITINGS,
     StoredError,
     as_map,
@@ -95,14 +96,16 @@ def _max_pool(graph, node, params):
         return Support(HOST, f"dilation {node.dilation} of a window: expected 1")
     if max(node.window) > LONGEST_WINDOW and is_whole_maximum(graph, node):
         return Support(DECOMPOSED, "windows of up to 13 elements, then their results")
-    if max(node.window) > LONGEST_WINDOW or max(node.stride) > 255:
-        return Support(
-            HOST, f"window {node.window}: expected up to {LONGEST_WINDOW} x {LONGEST_WINDOW}"
-        )
+    if max(node.stride) > MOST_STRIDE:
+        return Support(HOST, f"stride {node.stride}: expected up to {MOST_STRIDE}")
     if any(p >= w for p, w in zip(node.padding, node.window * 2, strict=True)):
         return Support(HOST, f"padding {node.padding} as wide as the window")
+    large = max(node.window) > LONGEST_WINDOW
+    if large and max(node.padding) >= LONGEST_WINDOW:
+        return Support(HOST, f"padding {node.padding}: expected less than {LONGEST_WINDOW}")
+    steps = f"windows of up to {LONGEST_WINDOW} elements, then their results"
     if params["ext_pool"]:
-        return Support(NATIVE)
+        return Support(DECOMPOSED, steps) if large else Support(NATIVE)
     if any(node.padding) and not never_negative(graph.maker, node.inputs[0]):
         return Support(
             HOST,
@@ -110,7 +113,10 @@ def _max_pool(graph, node, params):
             f"relu in front",
         )
     return Support(
-        DECOMPOSED, "a + relu(b - a) a position of the window; ext_pool does it in one instruction"
+        DECOMPOSED,
+        steps
+        if large
+        else "a + relu(b - a) a position of the window; ext_pool does it in one instruction",
     )
 
 

@@ -28,7 +28,7 @@ from ...graph import (
     Reshape,
     Tensor,
 )
-from ..rewriting import join_turned, maxima_in_steps
+from ..rewriting import join_turned, maxima_in_steps, windows_in_steps
 from .form import map_shape
 from .layers import MOST_STRIDE
 from .schedule.tiling import Target, ifm_channels, ofm_channels
@@ -56,47 +56,20 @@ def legalise(graph: Graph, target: Target, unfused_clips: Collection[str] = ()) 
 
 
 def _pools_in_steps(graph, target):
-    """Replaces maxima of windows or at strides that are too large by maxima of smaller windows, and
-    of their results, until single elements remain, one stride apart. If buffers do not hold a
-    window, maxima of its columns come before those of its rows. Returns a new graph."""
-    nodes, tensors = [], dict(graph.tensors)
+    """Poolings at strides that the core has, and maxima of windows that it and its buffers hold.
+    Returns a new graph."""
 
     def is_held(window, channels):
         ifm, ofm = (of(min(channels, SLOT)) for of in (ifm_channels, ofm_channels))
         return target.holds_ifm((*window, ifm)) and target.holds_ofm((*window, ofm))
 
-    for node in graph.nodes:
-        if isinstance(node, AveragePool | MaxPool):
-            node = replace(node, stride=window_strides(graph, node))
-        number, channels = 0, graph.shape(node.output)[-1:]
-        while isinstance(node, MaxPool) and (
-            max(node.window) > MOST_POOL
-            or (max(node.stride) > MOST_STRIDE and max(node.window) > 1)
-            or (min(node.window) > 1 and not is_held(node.window, *channels))
-        ):
-            number += 1
-            steps = [_first_step(*side) for side in zip(node.window, node.stride, strict=True)]
-            window, stride = zip(*steps, strict=True)
-            if min(window) > 1 and not is_held(window, *channels):
-                window, stride = (1, window[1]), (1, stride[1])
-            name = f"{node.name}:windows {number}"
-            part = replace(node, name=name, output=name, window=window, stride=stride)
-            tensors[name] = Tensor(name, part.shape_of(tensors[node.inputs[0]].shape))
-            nodes.append(part)
-            rest = zip(node.window, window, node.stride, stride, strict=True)
-            window, stride = zip(*(((k - a) // b + 1, s // b) for k, a, s, b in rest), strict=True)
-            node = replace(node, inputs=[name], window=window, stride=stride, padding=(0, 0, 0, 0))
-        nodes.append(node)
-    return replace(graph, nodes=nodes, tensors=tensors)
-
-
-def _first_step(window, stride):
-    """Window and stride of maxima that overlap or touch, and end with a window of so many elements,
-    along one axis."""
-    if window <= MOST_POOL and stride <= MOST_STRIDE:
-        return window, stride
-    step = max(n for n in range(1, MOST_STRIDE + 1) if stride % n == 0)
-    return min(window, MOST_POOL if step == 1 else step + window % step), step
+    nodes: list[Node] = [
+        replace(node, stride=window_strides(graph, node))
+        if isinstance(node, AveragePool | MaxPool)
+        else node
+        for node in graph.nodes
+    ]
+    return windows_in_steps(replace(graph, nodes=nodes), MOST_POOL, MOST_STRIDE, is_held)
 
 
 def _averages_in_steps(graph):

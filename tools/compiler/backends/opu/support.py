@@ -245,6 +245,8 @@ def _(node: MaxPool, graph):
             f"padding {node.padding} around values that may be negative, this core pads with zeros"
         )
     large = max(node.window) > MOST_POOL or max(window_strides(graph, node)) > MOST_STRIDE
+    if large and max(node.padding) >= MOST_POOL:
+        reasons.append(f"padding {node.padding}, expected less than {MOST_POOL}")
     return _answer(
         reasons,
         Support(DECOMPOSED, f"windows of up to {MOST_POOL} elements, then their results")
