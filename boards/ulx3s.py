@@ -20,7 +20,7 @@ _HELD_HIGH = (("esp32", 0, "gpio0"), ("program", 0))
 _NETWORK_PRESETS = {
     "25F": {"opentpu": "25f-8x8-fast"},
     "45F": {"cherry": "45f-fast", "opentpu": "45f-8x8-fast", "opu": "45f-fast"},
-    "85F": {"opentpu": "85f-8x8-fast", "opu": "85f-p256-fast"},
+    "85F": {"opentpu": "85f-16x16-fast", "opu": "85f-p256-fast"},
 }
 
 

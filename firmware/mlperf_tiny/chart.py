@@ -37,7 +37,7 @@ class Series:
 
 _BOARD = "ulx3s-85f"
 _SERIES = (
-    Series("OpenTPU, 85f-8x8-fast", "opentpu", "85f-8x8-fast", "opentpu/on-chip-8x8", "measured"),
+    Series("OpenTPU, 85f-16x16-fast", "opentpu", "85f-16x16-fast", "opentpu/on-chip", "measured"),
     Series("OPU, 85f-p256-fast", "opu", "85f-p256-fast", "opu/on-chip", "measured"),
     Series("Cherry, 85f", "cherry", "85f", "models/cycles", "Cherry"),
     Series("PIM, 85f", "pim", "85f", "models/cycles", "PIM"),

@@ -175,7 +175,7 @@ def test_presets_for_networks_are_routed():
     assert {name: presets for name, presets in found.items() if presets} == {
         "ulx3s-25f": {"opentpu": "25f-8x8-fast"},
         "ulx3s-45f": {"cherry": "45f-fast", "opentpu": "45f-8x8-fast", "opu": "45f-fast"},
-        "ulx3s-85f": {"opentpu": "85f-8x8-fast", "opu": "85f-p256-fast"},
+        "ulx3s-85f": {"opentpu": "85f-16x16-fast", "opu": "85f-p256-fast"},
     }
     for name, presets in found.items():
         for isa, preset in presets.items():

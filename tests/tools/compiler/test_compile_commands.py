@@ -271,7 +271,7 @@ def test_compare_puts_all_side_by_side(capsys, tmp_path):
             and cell["cycles"] > 0
         ), cell["isa"]
     presets = {cell["isa"]: cell["preset"] for cell in found["cells"]}
-    assert (presets["opentpu"], presets["opu"]) == ("85f-8x8-fast", "85f-p256-fast")
+    assert (presets["opentpu"], presets["opu"]) == ("85f-16x16-fast", "85f-p256-fast")
     text = page.read_text()
     assert text.count("<article><h2>") == 9 and all(
         f"<h2>{cell['isa']}, {cell['preset']}</h2>" in text for cell in found["cells"]
