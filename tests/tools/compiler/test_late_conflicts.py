@@ -103,11 +103,11 @@ def test_opu_turns_a_copy_of_what_another_layer_pads():
 
 @pytest.fixture
 def wide():
-    """PIM's smallest build has no space for the first layer: its kernel has more taps than a group
-    has rows."""
-    made = Builder("wide", (13, 14, 2), 1)
-    made.conv(3, (12, 11), padding=(0, 0, 0, 0))
-    made.conv(4, (1, 1))
+    """PIM's smallest build has no space for the recurrent layer: its weights of one step take more
+    than all arrays."""
+    made = Builder("wide", (3, 4), 1)
+    made.lstm(40)
+    made.dense(4)
     return made.finish()
 
 
@@ -116,8 +116,8 @@ def test_what_does_not_fit_is_refused_before_anything_is_quantised(wide, monkeyp
     with pytest.raises(
         PartitionError,
         match=(
-            r"conv_0 \(Conv\): takes 5 arrays, .* there are 2 x 2 of 64 x 64, .*; the largest "
-            "kernel with 2 channels that fits is 11 x 11; the host does it with --host-steps; "
+            r"lstm_0 \(Lstm\): takes 4 arrays, .* there are 2 x 2 of 64 x 64, .*; the largest "
+            "number of states that fits is 32; the host does it with --host-steps; "
         ),
     ):
         compile_graph(wide, target_build("model:pim", "sim"))
@@ -131,7 +131,7 @@ def test_what_does_not_fit_goes_to_the_host(wide):
         [node.name for node in step.graph.nodes]
         for step in plan.steps
         if isinstance(step, HostStep)
-    ] == [["conv_0"]]
+    ] == [["lstm_0"]]
     assert plan.core_steps
 
 

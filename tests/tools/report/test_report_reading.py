@@ -188,6 +188,13 @@ def test_a_wrong_value_is_named(kind, path, value, message, tmp_path):
     assert str(caught.value) == f"{file}: {message}"
 
 
+def test_a_comparison_without_the_float_networks_count_can_be_shown():
+    data = sample("compare")
+    data["correct"] = None
+    check(data, KINDS["compare"][1], "it")
+    assert PAGES["compare"](data).sections
+
+
 @settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_what_is_accepted_can_be_shown(choice):

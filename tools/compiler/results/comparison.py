@@ -343,11 +343,11 @@ def comparison_rows(found: NetworkComparison) -> tuple[tuple[str, ...], list[tup
                 "" if cell.agreement is None else f"{100 * cell.agreement:.1f} %",
                 "" if cell.snr is None else f"{cell.snr:.1f}",
                 *(
-                    (f"{100 * cell.correct / found.inputs:.1f} %",)
-                    if cell.correct is not None
+                    ()
+                    if found.correct is None
                     else ("",)
-                    if found.correct is not None
-                    else ()
+                    if cell.correct is None
+                    else (f"{100 * cell.correct / found.inputs:.1f} %",)
                 ),
                 "" if cell.memory is None else f"{cell.memory / 1024:,.0f} KiB",
             )
