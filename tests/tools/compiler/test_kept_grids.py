@@ -258,6 +258,24 @@ def test_a_clip_of_the_models_own_stays(tmp_path):
     assert [one.kind for one in graph.nodes] == ["conv", "activation", "activation"]
 
 
+def test_clips_of_two_grids_in_a_row_are_left_out(tmp_path):
+    made = Model()
+    made.conv(0)
+    made.quantise(1 / 10, np.int8(0))
+    made.quantise(1 / 20, np.int8(0))
+    made.emit("Neg")
+    shape = {"x": (1, CHANNELS, SIDE, SIDE)}
+    graph = import_model(make_model(made.nodes, shape, {made.here: None}, made.constants), tmp_path)
+    assert [getattr(one, "function", one.kind) for one in graph.nodes] == [
+        "conv",
+        "clip",
+        "clip",
+        "neg",
+    ]
+    kept = without_idle_cuts(graph, None).nodes
+    assert [getattr(one, "function", one.kind) for one in kept] == ["conv", "neg"]
+
+
 @pytest.mark.parametrize("fused", [False, True])
 @pytest.mark.parametrize("gain, functions", [(0.2, {"relu"}), (2.0, {"clip"})])
 def test_clips_that_cut_nothing_are_relus(tmp_path, gain, functions, fused):

@@ -46,7 +46,8 @@ def without_idle_cuts(graph: Graph, calibration: Mapping[str, np.ndarray] | None
         cuts = [node for node in cuts if _is_idle(node, [values[name] for name in node.inputs])]
     editor = Editor(graph)
     for node in cuts:
-        _leave_out(editor, node)
+        # As it is now: it may read the result of one that was left out.
+        _leave_out(editor, editor.nodes[node.name])
     return editor.graph()
 
 
