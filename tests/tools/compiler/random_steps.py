@@ -165,6 +165,8 @@ def _cast(m, x):
 @step()
 def _concat(m, x):
     shape, axis = m.shapes[x], m.axis(first=1)
+    if not shape:
+        raise Undo
     at = axis % len(shape)
 
     def accepts(other):
