@@ -160,7 +160,8 @@ def ram_columns(device: str, cols: int, size: int) -> list[list[str]]:
 def memory_places(device: str, count: int, taken: Collection[str] = ()) -> list[str]:
     """Sites of ``count`` block RAMs that form one memory, as many as an FPGA with arrays can spare:
     adjacent, column by column through the two lowest rows, away from the DSPs, then in the middle
-    of the next row; beside block RAMs that have been ``taken``, the lowest that are left.
+    of the next row; beside block RAMs that have been ``taken``, all that are left but those around
+    the middle of the FPGA, where everything else has its own near its logic.
 
     Returns
     -------
@@ -171,8 +172,11 @@ def memory_places(device: str, count: int, taken: Collection[str] = ()) -> list[
     if len(rows) != 4 or 4 * count <= sum(map(len, rows)) or count > 3 * len(rows[0]):
         return []
     if any(place in taken for row in rows for place in row):
-        free = [place for row in reversed(rows) for place in row if place not in taken]
-        return free[:count] if len(free) >= count else []
+        width = len(rows[0])
+        free = [(n, k) for n in (3, 2, 1, 0) for k in range(width) if rows[n][k] not in taken]
+        outwards = sorted(free, key=lambda at: (at[0] in (0, 3), abs(2 * at[1] + 1 - width)))
+        left = outwards[: max(0, len(free) - count)]
+        return [rows[n][k] for n, k in free if (n, k) not in left] if len(free) >= count else []
     low = [place for pair in zip(rows[3], rows[2], strict=True) for place in pair]
     margin = max(0, len(low) - count) // 4 * 2
     found = low[margin : margin + count]

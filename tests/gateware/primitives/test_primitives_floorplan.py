@@ -160,6 +160,9 @@ def test_taken_places_are_left_out():
     taken = {*rows[3][:10], *rows[0]}
     found = memory_places("LFE5U-85F", 64, taken)
     assert len(set(found)) == 64 and not set(found) & taken
+    # What is left over lies around the middle.
+    left = set(sum(rows, [])) - taken - set(found)
+    assert left <= {*rows[1][5:47], *rows[2][5:47]}
     assert memory_places("LFE5U-85F", 150, taken) == []
     assert memory_places("LFE5U-85F", 64, {"X4/Y10/MULT18_0"}) == memory_places("LFE5U-85F", 64)
 
