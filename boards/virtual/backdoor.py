@@ -42,8 +42,9 @@ class Backdoor:
             # Bytes lie in the chips' models as the controllers address them. Those below `on_chip`
             # lie in the design instead.
             on_chip = board.soc.on_chip
-            cells = "soc.memory.low.ram.memory"
-            low = [(0, [self._cells(cells, backing.beat_bytes)])] if on_chip else []
+            cells, beat = "soc.memory.low.ram.memory", backing.beat_bytes
+            # The design's blocks may hold more words than are used.
+            low = [(0, [self._cells(cells, beat)[: on_chip // beat]])] if on_chip else []
             self._banks = [*low, (on_chip, [board.chip[on_chip:, np.newaxis]])]
         elif backing.kind == "SPRAM":
             lanes = backing.beat_bytes // 2

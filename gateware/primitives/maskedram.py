@@ -21,18 +21,20 @@ from .kept import KeptRegister
 
 __all__ = ["MaskedRAM", "banks_of"]
 
-#: Words of a block -> bits of each, and address bits of the port that are not the word's.
-_SHAPES = {16384: (1, 0), 8192: (2, 1), 4096: (4, 2), 2048: (8, 3)}
+#: Words of a block -> bits of each, and address bits of the port that are not the word's. Blocks of
+#: two bytes have their write enables among these.
+_SHAPES = {16384: (1, 0), 8192: (2, 1), 4096: (4, 2), 2048: (8, 3), 1024: (16, 4)}
 #: Blocks that share a copy of the address: one wire to all of them crosses the whole FPGA.
 _NEIGHBOURS = 8
 
 
-def banks_of(depth: int) -> list[int]:
-    """Sizes in words of the banks of blocks that form ``depth`` words, the largest first; the last
-    may exceed ``depth``."""
+def banks_of(depth: int, width: int) -> list[int]:
+    """Sizes in words of the banks of blocks that form ``depth`` words of ``width`` bytes, the
+    largest first; the last may exceed ``depth``."""
+    shapes = [words for words, (bits, _) in _SHAPES.items() if 8 * width % bits == 0]
     banks: list[int] = []
     while depth > 0:
-        banks.append(next((words for words in _SHAPES if words <= depth), min(_SHAPES)))
+        banks.append(next((words for words in shapes if words <= depth), min(shapes)))
         depth -= banks[-1]
     return banks
 
@@ -59,8 +61,8 @@ class MaskedRAM(wiring.Component):
         Bytes to write; 0: the word is read.
     write_data : In(8 * width)
     read_data : Out(8 * width)
-        The word at the address of ``latency`` cycles before; bytes that were written then are
-        undefined.
+        The word at the address of ``latency`` cycles before; bytes that were written then, or share
+        a block of two bytes with one that was, are undefined.
 
     Attributes
     ----------
@@ -75,7 +77,7 @@ class MaskedRAM(wiring.Component):
             check_integer(f"{name}", value, 1, high)
         check_family(family)
         self.width, self.depth, self.family = width, depth, family
-        self.latency = 3 if len(banks_of(depth)) == 1 else 4
+        self.latency = 3 if len(banks_of(depth, width)) == 1 else 4
         super().__init__(
             {
                 "address": In(ceil_log2(depth)),
@@ -90,7 +92,7 @@ class MaskedRAM(wiring.Component):
         None at sites ``taken``. Empty if :func:`~.floorplan.memory_places` has no plan."""
         names = [
             (8 * self.width * block // count, bank, f"block_{bank}_{block}")
-            for bank, words in enumerate(banks_of(self.depth))
+            for bank, words in enumerate(banks_of(self.depth, self.width))
             for count in [8 * self.width // _SHAPES[words][0]]
             for block in range(count)
         ]
@@ -109,7 +111,7 @@ class MaskedRAM(wiring.Component):
         depth, place = self.depth, self.address
         if self.family is None:
             # Blocks hold whole banks, and the first one answers for an address beyond all of them.
-            banks = banks_of(self.depth)
+            banks = banks_of(self.depth, self.width)
             depth = min(sum(banks), 1 << len(place))
             place = Mux(place < depth, place, place[: ceil_log2(banks[0])])
         m.submodules.memory = cells = memory.Memory(shape=8 * self.width, depth=depth, init=[])
@@ -126,13 +128,24 @@ class MaskedRAM(wiring.Component):
         found = reader.data
         if self.family is None:
             # Undefined data are the complement, so that a simulation notices.
-            m.d.sync += wrote.eq(mask)
+            m.d.sync += wrote.eq(self._spoilt(m, place, mask))
             found = reader.data ^ Cat(bit.replicate(8) for bit in wrote)
         for stage in range(self.latency - 2):
             held = Signal(8 * self.width, reset_less=True, name=f"data_{stage}")
             m.d.sync += held.eq(found)
             found = held
         m.d.comb += self.read_data.eq(found)
+
+    def _spoilt(self, m, place, mask):
+        """Bytes whose read is undefined beside a write of ``mask``, which is a cycle behind
+        ``place``: in blocks of two bytes the other one as well."""
+        banks = banks_of(self.depth, self.width)
+        if banks[-1] != min(_SHAPES):
+            return mask
+        pairs = Signal()
+        m.d.sync += pairs.eq(place >= sum(banks[: banks.index(banks[-1])]))
+        either = Cat(mask.word_select(k // 2, 2).any() for k in range(self.width))
+        return mask | Mux(pairs, either, 0)
 
     def _front(self, m, signal, name="data"):
         """Register in front of the blocks."""
@@ -141,7 +154,7 @@ class MaskedRAM(wiring.Component):
         return held
 
     def _blocks(self, m):
-        banks = banks_of(self.depth)
+        banks = banks_of(self.depth, self.width)
         data, outputs, begin = self._front(m, self.write_data), [], 0
         chosen = Signal(range(len(banks)))
         for bank, words in enumerate(banks):
@@ -171,7 +184,13 @@ class MaskedRAM(wiring.Component):
     def _bank(self, m, bank, words, within, data):
         """Output of the blocks of one bank."""
         bits, shift = _SHAPES[words]
-        mask = self._front(m, self.mask & within.replicate(self.width), f"mask_{bank}")
+        enabled = self.mask & within.replicate(self.width)
+        mask = self._front(m, enabled, f"mask_{bank}")
+        if bits == 16:
+            pairs = Cat(enabled.word_select(k, 2).any() for k in range(self.width // 2))
+            write = self._front(m, pairs, f"write_{bank}")
+        else:
+            write = Cat(mask[block * bits // 8] for block in range(8 * self.width // bits))
         number = Cat(self.address, Const(0, 14))[: 14 - shift]
         output = Signal(8 * self.width, name=f"output_{bank}")
         for block in range(8 * self.width // bits):
@@ -181,26 +200,27 @@ class MaskedRAM(wiring.Component):
                 m.submodules[f"address_{bank}_{block // _NEIGHBOURS}"] = copy
                 m.d.comb += copy.d.eq(number)
             lines = slice(block * bits, block * bits + bits)
+            enables = (
+                Cat(mask.word_select(block, 2), Const(0, 2)) if bits == 16 else Const(0, shift)
+            )
             m.submodules[f"block_{bank}_{block}"] = self._block(
-                bits,
-                Cat(Const(0, shift), copy.q),
-                mask[block * bits // 8],
-                data[lines],
-                output[lines],
+                bits, Cat(enables, copy.q), write[block], data[lines], output[lines]
             )
         return output
 
     @staticmethod
     def _block(bits, address, write, data, output):
         pins = {f"i_ADA{k}": address[k] for k in range(14)}
-        pins |= {f"i_DIA{k}": data[k] for k in range(bits)}
-        pins |= {f"o_DOA{k}": output[k] for k in range(bits)}
+        # A byte of a block has nine bits.
+        pins |= {f"i_DIA{k + k // 8}": data[k] for k in range(bits)}
+        pins |= {f"o_DOA{k + k // 8}": output[k] for k in range(bits)}
         pins |= {f"i_CS{port}{k}": Const(0) for port in "AB" for k in range(3)}
-        # Blocks have widths of 1, 2, 4 and 9 bits.
+        # Blocks have widths of 1, 2, 4, 9 and 18 bits.
+        width = {8: 9, 16: 18}.get(bits, bits)
         return Instance(
             "DP16KD",
-            p_DATA_WIDTH_A=9 if bits == 8 else bits,
-            p_DATA_WIDTH_B=9 if bits == 8 else bits,
+            p_DATA_WIDTH_A=width,
+            p_DATA_WIDTH_B=width,
             p_REGMODE_A="OUTREG",
             p_REGMODE_B="OUTREG",
             p_RESETMODE="SYNC",

@@ -123,6 +123,17 @@ def test_it_is_as_over_the_link(board, package, kind, size, beat_bytes, on_chip)
             )
 
 
+def test_unused_words_of_on_chip_blocks_hold_no_memory():
+    """24 KiB are on chip, in blocks that hold 32 KiB."""
+    on_chip, blocks_end = 24 << 10, 32 << 10
+    data = random.Random(3).randbytes(blocks_end + 64)
+    with opened("ulx3s-25f", on_chip=on_chip) as target:
+        target.write(0, data)
+        for at in (on_chip - 32, blocks_end - 32):
+            assert target.client.read(at, 64) == data[at : at + 64], at
+        assert target.read(0, len(data)) == data
+
+
 def test_no_cycle_passes_for_a_byte():
     with opened("ulx3s-25f") as target:
         data = random.Random(1).randbytes(1 << 20)

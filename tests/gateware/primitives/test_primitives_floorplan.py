@@ -304,7 +304,7 @@ def test_blocks_of_a_memory_leave_the_rows_beside_the_multipliers():
     assert memory_places("LFE5U-25F", 40) == []
 
 
-@pytest.mark.parametrize("on_chip", [1 << 18, 192 << 10])
+@pytest.mark.parametrize("on_chip", [1 << 18, 192 << 10, 272 << 10])
 def test_on_chip_memory_has_its_places(on_chip):
     """Every cell that is placed is one that there is, those of a byte side by side."""
     soc = open_board("ulx3s-85f").make_soc(

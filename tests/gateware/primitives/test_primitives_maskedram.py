@@ -14,24 +14,25 @@ from tests.support.simulating import simulate
 
 
 @pytest.mark.parametrize(
-    ("depth", "banks"),
+    ("width", "depth", "banks"),
     [
-        (16384, [16384]),
-        (12288, [8192, 4096]),
-        (20480, [16384, 4096]),
-        (14336, [8192, 4096, 2048]),
-        (4097, [4096, 2048]),
-        (40000, [16384, 16384, 4096, 2048, 2048]),
-        (12, [2048]),
+        (2, 16384, [16384]),
+        (2, 12288, [8192, 4096]),
+        (2, 20480, [16384, 4096]),
+        (2, 14336, [8192, 4096, 2048]),
+        (2, 4097, [4096, 1024]),
+        (2, 40000, [16384, 16384, 4096, 2048, 1024, 1024]),
+        (2, 12, [1024]),
+        (3, 4097, [4096, 2048]),  # three bytes are no pairs
     ],
 )
-def test_banks(depth, banks):
-    assert banks_of(depth) == banks
-    text = rtlil.convert(MaskedRAM(width=2, depth=depth, family="ecp5"))
-    assert len(re.findall(r"cell \\DP16KD ", text)) == 2 * sum(banks) // 2048
+def test_banks(width, depth, banks):
+    assert banks_of(depth, width) == banks
+    text = rtlil.convert(MaskedRAM(width=width, depth=depth, family="ecp5"))
+    assert len(re.findall(r"cell \\DP16KD ", text)) == width * sum(banks) // 2048
     # One copy of the address for every eight blocks or fewer, by instance.
-    bits = {16384: 14, 8192: 13, 4096: 12, 2048: 11}
-    copies = sum(-(-2 * words // 2048 // 8) * bits[words] for words in banks)
+    bits = {16384: 14, 8192: 13, 4096: 12, 2048: 11, 1024: 10}
+    copies = sum(-(-width * words // 2048 // 8) * bits[words] for words in banks)
     assert len(re.findall(r"cell \\TRELLIS_FF ", text)) == copies
 
 
@@ -72,7 +73,7 @@ int main() {
         // A few addresses on both sides of the banks' borders, and beyond the last one.
         unsigned r = random();
         unsigned base[7] = {0, 2047, 4094, 4096, 6142, 6143, 8190};
-        unsigned at = base[r % 7] * (DEPTH / 6144) + (r >> 8 & 1);
+        unsigned at = (base[r % 7] * DEPTH / 6144 + (r >> 8 & 1)) & 0x3FFF;
         top.p_at.set<unsigned>(at);
         top.p_mask.set<unsigned>(r & 0x400 && at < DEPTH ? r >> 16 & MASK : 0);
         top.p_data.set<unsigned>(random() & DATA);
@@ -90,7 +91,7 @@ int main() {
 """
 
 
-@pytest.mark.parametrize("width, depth", [(2, 6144), (1, 16384)])
+@pytest.mark.parametrize("width, depth", [(2, 6144), (1, 16384), (2, 3072), (4, 5120)])
 def test_blocks_equal_the_model(tmp_path, width, depth):
     def add(m, family, name, inputs):
         ram = m.submodules[f"{name}_ram"] = MaskedRAM(width=width, depth=depth, family=family)
