@@ -24,6 +24,7 @@ from quintet.tools.compiler.quantise.integers import (
     rows_of,
 )
 from quintet.tools.compiler.quantised import Arithmetic, Scale
+from quintet.tools.compiler.target_build import target_build
 from quintet.tools.compiler.values import from_graph
 from tests.tools.compiler.ideal_machines import (
     Exact,
@@ -139,11 +140,59 @@ def test_channels_go_through_additions_and_pools_but_not_to_the_outside():
     assert not inside & {port.tensor for port in [*network.inputs, *network.outputs]}
     joined = max(classes, key=lambda found: len(found.writers))
     assert len(joined.writers) == 2 and len(joined.readers) >= 1
-    b = Builder("clipped", (4, 4, 2))
-    b.conv(3, (1, 1))
-    b.act("clip", low=0.0, high=6.0)
-    b.conv(2, (1, 1))
-    assert not channel_classes(fused(b.finish()))
+
+
+@pytest.mark.parametrize(
+    "low, bounds",
+    [
+        pytest.param(0.0, [{"activation_1:0": 6.0}, {"activation_3:0": 6.0}], id="relu6"),
+        pytest.param(-1.0, [], id="a clip of negative numbers too holds its channels"),
+    ],
+)
+def test_channels_go_through_clips_that_begin_at_zero(low, bounds):
+    assert [one.clipped for one in channel_classes(clipped(low))] == bounds
+
+
+def clipped(low=0.0):
+    """A depthwise layer between two relu6: of eight channels the first four reach the bound, the
+    others stay far below it, and the last layer weighs them more."""
+    b = Builder("clipped", (6, 6, 4), 3)
+    b.conv(8, (1, 1))
+    b.act("clip", low=low, high=6.0)
+    b.conv(8, (3, 3), groups=8)
+    b.act("clip", low=low, high=6.0)
+    b.conv(4, (1, 1))
+    network = fused(b.finish())
+    first, depthwise, last = network.nodes
+    factors = np.repeat([8.0, 0.05], 4)
+    first.weights, first.bias = first.weights * factors[:, None, None, None], first.bias * factors
+    depthwise.bias, last.weights = depthwise.bias * factors, last.weights / factors
+    return network
+
+
+def opentpu():
+    build = target_build("ulx3s-85f/opentpu")
+    return backend_class("opentpu")(params=build.params, memory_size=build.memory_size)
+
+
+def test_equalisation_behind_clips_gains_accuracy():
+    _, near = measured(clipped(), opentpu())
+    _, without = measured(clipped(), opentpu(), equalise=False)
+    assert near > without + 2
+
+
+def test_equalisation_leaves_what_clips_cut():
+    network = clipped()
+    inputs = inputs_of(network, 24, seed=1)
+    quantised = quantise(network, opentpu(), inputs)
+    before, after = (run_graph(one, inputs, keep=True) for one in (network, quantised.graph))
+    tensor, result = network.nodes[0].output, network.outputs[0].tensor
+    # Channels that reach the bound do so as before, others have been stretched, below it.
+    np.testing.assert_allclose(after[tensor][..., :4], before[tensor][..., :4])
+    assert before[tensor][..., :4].max() == 6
+    greatest = [values[tensor][..., 4:].max() for values in (before, after)]
+    assert 2 * greatest[0] < greatest[1] < 6
+    np.testing.assert_allclose(after[result], before[result], rtol=1e-9, atol=1e-9)
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -3,6 +3,14 @@
 (cross-layer equalisation), and offsets of hidden tensors, whose common mean would waste a part of
 the 8-bit range.
 
+A clip from zero to a bound, as relu6, is one number for all channels, so that a channel's factor
+may neither exceed 1 nor bring its greatest values beyond the bound. Within these limits::
+
+    clip(x / factor, 0, bound) == clip(x, 0, bound) / factor    where x <= factor * bound
+
+Inputs to come whose values are greater than those seen, and a margin, saturate as they do in any
+tensor.
+
 A tensor holds ``x - offset``, one offset for each channel. Without an activation any offset will
 do. With a relu the offset of every channel is at least as large as the least number: the end of the
 numbers is then at or above the relu's zero, so that saturation does what the relu did, for any
@@ -202,7 +210,8 @@ class _Cost:
             biased = (
                 0.5 * np.abs(_bias(nodes[name])) * ~far.get(nodes[name].output, np.zeros(1, bool))
             )
-            np.maximum.at(self.range, at, spread + biased)
+            bound = found.clipped.get(nodes[name].output, np.inf)
+            np.maximum.at(self.range, at, np.minimum(spread + biased, bound))
             energy = np.repeat(power.sum(axis=1) * writer.taps, writer.most.shape[1])
             self.writers.append(
                 (writer, at, energy * heard(nodes[name].output), writer.most.max(axis=2).ravel())
@@ -240,9 +249,9 @@ def _greatest(channels, parts):
     return result
 
 
-def _best(cost):
-    """Best factors of the form range^a * before^b / behind^c, [channels]; fixed channels have
-    factor 1, and the others are relative to them."""
+def _best(cost, low, high):
+    """Best factors of the form range^a * before^b / behind^c, [channels], between ``low`` and
+    ``high`` [channels]; fixed channels have factor 1, and the others are relative to them."""
     tiny = 1e-12
     logs = [
         np.log(np.maximum(values, max(values.max(), tiny) * 1e-4))
@@ -251,10 +260,15 @@ def _best(cost):
     tried = []
     for a, b, c in EXPONENTS:
         exponent = a * logs[0] + b * logs[1] - c * logs[2]
-        middle = np.median(exponent[cost.held] if cost.held.any() else exponent)
-        factors = np.exp(np.clip(exponent - middle, -_FURTHEST, _FURTHEST))
-        factors[cost.held] = 1.0
-        tried.append((cost(factors), factors))
+        middles = [np.median(exponent[cost.held] if cost.held.any() else exponent)]
+        if np.isfinite(high).all() and not cost.held.any():
+            # Factors that may only fall are relative to the greatest.
+            middles.append(exponent.max())
+        for middle in middles:
+            factors = np.exp(np.clip(exponent - middle, -_FURTHEST, _FURTHEST))
+            factors = np.clip(factors, low, high)
+            factors[cost.held] = 1.0
+            tried.append((cost(factors), factors))
     return min(tried, key=lambda one: one[0])[1]
 
 
@@ -268,6 +282,23 @@ def _likely(values):
     """Expected range of each channel on other inputs: greater than the range seen, by a margin that
     shrinks with the number of inputs that activated the channel."""
     return values.channel_most * (1 + _UNSEEN / np.sqrt(values.channel_inputs + 1))
+
+
+def _least_factors(found, seen):
+    """Factors of a class below which a clip would cut numbers that it did not cut before, float64
+    [channels]: a channel divided by less reaches the bound."""
+    least = np.zeros(found.channels)
+    for name, bound in found.clipped.items():
+        np.maximum.at(least, found.tensors[name], np.minimum(_likely(seen[name]) / bound, 1.0))
+    return least
+
+
+def _greatest_factors(found):
+    """Factors of a class above which a clip would cut less than before, float64 [channels]."""
+    most = np.full(found.channels, np.inf)
+    for name in found.clipped:
+        most[found.tensors[name]] = 1.0
+    return most
 
 
 def _scaled(node, rows, columns):
@@ -323,11 +354,15 @@ def equalised(
             for name in [*found.writers, *(name for name, _ in found.readers)]
         )
     ]
+    most_of = {id(found): _greatest_factors(found) for found in classes}
     for _ in range(SWEEPS):
         for found in classes:
             ranges = _greatest(
                 found.channels,
-                [(at, _likely(seen[name])) for name, at in found.tensors.items()]
+                [
+                    (at, np.minimum(_likely(seen[name]), found.clipped.get(name, np.inf)))
+                    for name, at in found.tensors.items()
+                ]
                 + [
                     (found.tensors[nodes[name].output], sums[name])
                     for name in found.writers
@@ -338,7 +373,9 @@ def equalised(
             cost = _Cost(
                 found, graph, nodes, seen, weight, arithmetic, ranges, levels[first], far or {}
             )
-            factors = _best(cost)
+            most = most_of[id(found)]
+            factors = _best(cost, np.minimum(_least_factors(found, seen), most), most)
+            most /= factors
             for name in found.writers:
                 mine = factors[found.tensors[nodes[name].output]]
                 nodes[name] = _scaled(nodes[name], 1 / mine, None)

@@ -193,6 +193,7 @@ class ChannelClass:
     writers : names of the layers whose results they are
     readers : (name of a layer that reads them, tensor of the class that it reads)
     vectors : dict, name -> name of the one of them that it is, flattened
+    clipped : dict, name of one of the tensors -> upper bound of the clip that makes it
     """
 
     tensors: dict[str, np.ndarray]
@@ -201,11 +202,28 @@ class ChannelClass:
     writers: list[str] = field(default_factory=list)
     readers: list[tuple[str, str]] = field(default_factory=list)
     vectors: dict[str, str] = field(default_factory=dict)
+    clipped: dict[str, float] = field(default_factory=dict)
+
+
+def _activation(node):
+    return node if isinstance(node, Activation) else getattr(node, "activation", None)
+
+
+def _upper_bound(activation):
+    """Upper bound of a clip that begins at zero, else ``None``."""
+    clips = activation is not None and activation.function == "clip" and activation.low == 0
+    return activation.high if clips and activation.high > 0 else None
 
 
 def _homogeneous(node):
-    activation = node if isinstance(node, Activation) else getattr(node, "activation", None)
-    return activation is None or activation.function in _HOMOGENEOUS
+    """Whether a positive factor passes through the activation of a node; through a clip a factor
+    with which its channel stays below the bound."""
+    activation = _activation(node)
+    return (
+        activation is None
+        or activation.function in _HOMOGENEOUS
+        or _upper_bound(activation) is not None
+    )
 
 
 def _passes(graph, node):
@@ -278,6 +296,10 @@ def channel_classes(graph: Graph, fixed: Collection[str] = ()) -> list[ChannelCl
         source = flat.get(node.inputs[0], node.inputs[0])
         if source in found:
             found[source].readers.append((node.name, source))
+    for node in graph.nodes:
+        bound = _upper_bound(_activation(node))
+        if bound is not None and node.output in found:
+            found[node.output].clipped[node.output] = bound
     distinct = {id(one): one for one in found.values()}
     return [one for one in distinct.values() if one.writers and one.readers]
 
