@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -218,9 +219,11 @@ class Emitter(Pooling, Kernels, Interleaving, Portioned):
                 self._fetch(number, step, part + 1)
             views = [self._view(number, step, part, name) for name in step.sources]
             self._left = sum(len(terms) for terms in step.terms)
-            for block, terms in enumerate(step.terms):
-                acc = self._group(step, chunk, block, terms, views)
-                self._leave(number, step, chunk, block, acc)
+            for blocks in self._runs(step, chunk):
+                sums_at = self._begin_run(step, chunk, blocks)
+                for block in blocks:
+                    acc = self._group(step, chunk, block, views, sums_at)
+                    self._leave(number, step, chunk, block, acc)
         return None
 
     def _bias_products(self, step):
@@ -234,11 +237,41 @@ class Emitter(Pooling, Kernels, Interleaving, Portioned):
         tiles = bias_tiles(step.bias, target.n)
         return [one or some for one, some in zip(packed, tiles, strict=True)]
 
-    def _group(self, step, chunk, block, terms, views):
-        """Emits the sums of one block of a chunk; returns their first accumulator row."""
-        target, bias = self.plan.planes[step.target], self._biases[block]
+    def _runs(self, step, chunk):
+        """Splits the blocks of a chunk into runs whose sums are in the accumulators together: as
+        many as a slot holds where biases share tiles, otherwise single ones."""
+        blocks = range(len(step.terms))
+        packed = any(isinstance(bias, PackedBias) for bias in self._biases)
+        rows = front_rows(self.plan.planes[step.target], self._rows) + chunk.rows
+        count = max(1, slot_rows(self.params) // rows) if packed else 1
+        return [blocks[at : at + count] for at in range(0, len(blocks), count)]
+
+    def _begin_run(self, step, chunk, blocks):
+        """Emits the biases of a run of several blocks, those of one tile after another, so that each
+        tile is read once. Returns the first accumulator row of each block."""
+        target, rows = self.plan.planes[step.target], slot_rows(self.params) // len(blocks)
         self._slot = (self._slot + 1) % (self.params["acc_rows"] // slot_rows(self.params))
-        acc = self._slot * slot_rows(self.params) + self._front(step, chunk, block)
+        sums_at = {
+            block: self._slot * slot_rows(self.params)
+            + index * rows
+            + self._front(step, chunk, block)
+            for index, block in enumerate(blocks)
+        }
+        if len(blocks) > 1:
+            shared: dict[bytes, list[int]] = {}
+            for block in blocks:
+                bias = self._biases[block]
+                tile = bias.tile if isinstance(bias, PackedBias) else bias[0]
+                shared.setdefault(tile.tobytes(), []).append(block)
+            for block in chain(*shared.values()):
+                self._bias(self._biases[block], sums_at[block], chunk, target)
+        return sums_at
+
+    def _group(self, step, chunk, block, views, sums_at):
+        """Emits the sums of one block of a chunk; returns their first accumulator row. ``sums_at``:
+        of its run (:meth:`_begin_run`)."""
+        target, terms, acc = self.plan.planes[step.target], step.terms[block], sums_at[block]
+        bias = self._biases[block] if len(sums_at) == 1 else ()
         real = chunk.real(target)
         term_spans = (
             [(term, term_lines(step, term, chunk, self.plan.planes)) for term in terms]
