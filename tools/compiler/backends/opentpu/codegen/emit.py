@@ -35,6 +35,9 @@ __all__ = ["Emitter"]
 
 #: Vectors that are loaded at a time, so that tiles and instructions come in between.
 _MOST_VECTORS = 32
+#: Blocks whose results leave together, at most: more save few words, and the last ones' activation
+#: is beside no product.
+_TOGETHER = 8
 
 
 class Emitter(Pooling, Kernels, Interleaving, Portioned):
@@ -221,9 +224,10 @@ class Emitter(Pooling, Kernels, Interleaving, Portioned):
             self._left = sum(len(terms) for terms in step.terms)
             for blocks in self._runs(step, chunk):
                 sums_at = self._begin_run(step, chunk, blocks)
-                for block in blocks:
-                    acc = self._group(step, chunk, block, views, sums_at)
-                    self._leave(number, step, chunk, block, acc)
+                for together in self._together(step, chunk, blocks):
+                    for block in together:
+                        self._group(step, chunk, block, views, sums_at)
+                    self._leave(number, step, chunk, together, sums_at[together[0]])
         return None
 
     def _bias_products(self, step):
@@ -247,9 +251,10 @@ class Emitter(Pooling, Kernels, Interleaving, Portioned):
         return [blocks[at : at + count] for at in range(0, len(blocks), count)]
 
     def _begin_run(self, step, chunk, blocks):
-        """Emits the biases of a run of several blocks, those of one tile after another, so that each
-        tile is read once. Returns the first accumulator row of each block."""
-        target, rows = self.plan.planes[step.target], slot_rows(self.params) // len(blocks)
+        """Emits the biases of a run of several blocks in the order of their tiles, each of which is
+        read once. Returns the first accumulator row of each block."""
+        target = self.plan.planes[step.target]
+        rows = front_rows(target, self._rows) + chunk.rows
         self._slot = (self._slot + 1) % (self.params["acc_rows"] // slot_rows(self.params))
         sums_at = {
             block: self._slot * slot_rows(self.params)
@@ -267,8 +272,22 @@ class Emitter(Pooling, Kernels, Interleaving, Portioned):
                 self._bias(self._biases[block], sums_at[block], chunk, target)
         return sums_at
 
+    def _together(self, step, chunk, blocks):
+        """Splits a run into blocks whose results leave for main memory together: neighbours with
+        one shift and no vectors between them."""
+        target, found = self.plan.planes[step.target], [[blocks[0]]]
+        leaves = step.target in self.stored and step.target in self.plan.base
+        adjacent = leaves and target.plane == chunk.rows and not target.lead
+        for block in blocks[1:]:
+            same = step.shifts[block] == step.shifts[found[-1][0]]
+            if adjacent and same and len(found[-1]) < _TOGETHER:
+                found[-1].append(block)
+            else:
+                found.append([block])
+        return found
+
     def _group(self, step, chunk, block, views, sums_at):
-        """Emits the sums of one block of a chunk; returns their first accumulator row. ``sums_at``:
+        """Emits the sums of one block of a chunk. ``sums_at``: first accumulator row of each block
         of its run (:meth:`_begin_run`)."""
         target, terms, acc = self.plan.planes[step.target], step.terms[block], sums_at[block]
         bias = self._biases[block] if len(sums_at) == 1 else ()
@@ -303,7 +322,6 @@ class Emitter(Pooling, Kernels, Interleaving, Portioned):
             self._ask(max(1, self._left))
             self._left -= 1
         self._zero_gaps(step, chunk, block, acc)
-        return acc
 
     def _bias(self, bias, acc, chunk, target):
         """Emits the products of a block's bias, which overwrite the sums of a chunk."""
@@ -391,11 +409,12 @@ class Emitter(Pooling, Kernels, Interleaving, Portioned):
             and (chunk.width - real) * across <= apart
         )
 
-    def _leave(self, number, step, chunk, block, acc):
-        """Emits the activation of one block of a chunk, whose sums begin at row ``acc``, and its
-        store to main memory."""
-        target, front = self.plan.planes[step.target], self._front(step, chunk, block)
-        rows = front + chunk.rows
+    def _leave(self, number, step, chunk, blocks, acc):
+        """Emits the activation of adjacent blocks of a chunk, whose sums begin at row ``acc``, and
+        their store to main memory."""
+        target, block = self.plan.planes[step.target], blocks[0]
+        front = self._front(step, chunk, block)
+        rows = front + len(blocks) * chunk.rows
         self._cfg("norm", norm_word(step.shifts[block]))
         ub = self._out_rows(number, step, target.vector(block, chunk.first, chunk.begin) - front)
         self.program.act(acc - front, ub, rows, "relu" if step.relu else "none")
