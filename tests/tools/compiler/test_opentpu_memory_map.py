@@ -162,7 +162,7 @@ def test_a_tile_of_several_biases_is_read_once():
     assert len(reads) < sum(word.mnemonic == "MMC" for word in words)
 
 
-def test_neighbouring_results_leave_together():
+def test_neighbouring_blocks_are_activated_together():
     """A change of the shift, before which a CFG stands, separates them."""
     builder = Builder("net", (1, 1, 8))
     builder.conv(48, (1, 1))
@@ -176,7 +176,7 @@ def test_neighbouring_results_leave_together():
 
 def test_memory_tells_what_a_request_takes():
     memory = main_memory(memory_of(4096, 16))
-    assert memory.cycles(256) == 1.2 + 128 and memory.on_chip.cycles(256) == 4 + 16
+    assert memory.cycles(256) == 1.2 + 128 and memory.on_chip.cycles(256) == 16
 
 
 def test_packed_biases_leave_a_small_unified_buffer_to_the_layers():

@@ -35,7 +35,7 @@ __all__ = ["Emitter"]
 
 #: Vectors that are loaded at a time, so that tiles and instructions come in between.
 _MOST_VECTORS = 32
-#: Blocks whose results leave together, at most: more save few words, and the last ones' activation
+#: Blocks with a common activation, at most: more save few words, and that of a layer's last blocks
 #: is beside no product.
 _TOGETHER = 8
 
@@ -273,11 +273,11 @@ class Emitter(Pooling, Kernels, Interleaving, Portioned):
         return sums_at
 
     def _together(self, step, chunk, blocks):
-        """Splits a run into blocks whose results leave for main memory together: neighbours with
-        one shift and no vectors between them."""
+        """Splits a run into blocks that one ACT and one WHM serve: neighbours with one shift and no
+        vectors between them, which stay in the unified buffer."""
         target, found = self.plan.planes[step.target], [[blocks[0]]]
-        leaves = step.target in self.stored and step.target in self.plan.base
-        adjacent = leaves and target.plane == chunk.rows and not target.lead
+        resident = step.target in self.plan.base
+        adjacent = resident and target.plane == chunk.rows and not target.lead
         for block in blocks[1:]:
             same = step.shifts[block] == step.shifts[found[-1][0]]
             if adjacent and same and len(found[-1]) < _TOGETHER:
