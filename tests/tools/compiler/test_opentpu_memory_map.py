@@ -9,7 +9,7 @@ import pytest
 
 from quintet.gateware.cores.opentpu.model import Model
 from quintet.gateware.cores.opentpu.params import SPACE
-from quintet.tools.compiler.backends.opentpu import BACKEND, lower, memory_map
+from quintet.tools.compiler.backends.opentpu import BACKEND, lower, memory_map, schedule
 from quintet.tools.compiler.backends.opentpu.codegen.program import Word
 from quintet.tools.compiler.backends.opentpu.cost import main_memory
 from tests.tools.compiler.networks import NETWORKS, Builder
@@ -160,6 +160,16 @@ def test_a_tile_of_several_biases_is_read_once():
     reads = Counter(word.addr for word in words if word.opcode == memory_map.RW)
     assert set(reads.values()) == {1}
     assert len(reads) < sum(word.mnemonic == "MMC" for word in words)
+
+
+def test_packed_biases_have_sizes_that_take_the_least_memory(monkeypatch):
+    """A size has constant vectors for every position of a map, which the tiles must be worth."""
+    backend = backend_of(1 << 16, "85f-16x16-fast")
+    quantised = network("mobilenet", backend, small=False)
+    best = backend.lower(quantised).memory
+    original = schedule._packings
+    monkeypatch.setattr(schedule, "_packings", lambda *given: original(*given)[:1])
+    assert best < backend.lower(quantised).memory
 
 
 def test_neighbouring_blocks_are_activated_together():

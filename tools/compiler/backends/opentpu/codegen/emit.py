@@ -17,9 +17,7 @@ from ..form import (
     PoolStep,
     Step,
     StoredTile,
-    bias_tiles,
     norm_word,
-    packed_biases,
     spread_of,
 )
 from .interleaving import Interleaving
@@ -201,7 +199,7 @@ class Emitter(Pooling, Kernels, Interleaving, Portioned):
         self._rows = plan.slot(number) or slot_rows(self.params)
         self._long_front(step)
         if isinstance(step, Step):
-            self._biases = self._bias_products(step)
+            self._biases = plan.biases(step)
         if number in plan.portions:
             return self._portioned(number, step)
         if isinstance(step, PoolStep):
@@ -229,17 +227,6 @@ class Emitter(Pooling, Kernels, Interleaving, Portioned):
                         self._group(step, chunk, block, views, sums_at)
                     self._leave(number, step, chunk, together, sums_at[together[0]])
         return None
-
-    def _bias_products(self, step):
-        """Bias of each block of a step: tiles by which constant vectors are multiplied, a
-        :class:`PackedBias`, or ``None``."""
-        if step.bias is None:
-            return [None] * len(step.terms)
-        target = self.plan.planes[step.target]
-        sizes = [rows for rows, positions in self.plan.packed.items() if target.plane <= positions]
-        packed = packed_biases(step.bias, target.n, sizes)
-        tiles = bias_tiles(step.bias, target.n)
-        return [one or some for one, some in zip(packed, tiles, strict=True)]
 
     def _runs(self, step, chunk):
         """Splits the blocks of a chunk into runs whose sums are in the accumulators together: as
