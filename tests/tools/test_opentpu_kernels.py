@@ -22,6 +22,7 @@ from quintet.tools.compiler.backends.opentpu.form import (
     packed_biases,
     packed_rows,
     packed_sizes,
+    packed_vector,
     scale_tile,
     spread_of,
     window_terms,
@@ -142,6 +143,20 @@ def test_packed_biases_share_tiles(n):
     assert tiles * (n - n % sizes[-1]) <= taken + n + most_left
     # Of sizes that have no constant vectors none is packed.
     assert all(one is None or one.rows == 2 for one in packed_biases(bias, n, [2]))
+
+
+@pytest.mark.parametrize(
+    "rows, tiles", [((12, 4), 1), ((6, 6, 4), 1), ((8, 6), 2), ((2, 12, 2, 6), 2)]
+)
+def test_packed_biases_fill_their_tiles(rows, tiles):
+    bias = np.zeros((len(rows), 16), np.int64)
+    bias[:, 0] = [127 * 127 * (count - 1) for count in rows]
+    found = packed_biases(bias.ravel(), 16, packed_sizes(16))
+    assert [one.rows for one in found] == list(rows)
+    assert len({one.tile.tobytes() for one in found}) == tiles
+    for one, block in zip(found, bias, strict=True):
+        vector = packed_vector(16, one.rows, one.slot).astype(np.int64)
+        assert np.array_equal(vector @ one.tile.astype(np.int64), block)
 
 
 @given(

@@ -2,13 +2,15 @@
 """OpenTPU's memory map with on-chip memory: results do not depend on it, and it saves cycles."""
 
 import itertools
+from collections import Counter
 
 import numpy as np
 import pytest
 
 from quintet.gateware.cores.opentpu.model import Model
 from quintet.gateware.cores.opentpu.params import SPACE
-from quintet.tools.compiler.backends.opentpu import BACKEND, lower, memory_map
+from quintet.tools.compiler.backends.opentpu import BACKEND, lower, memory_map, schedule
+from quintet.tools.compiler.backends.opentpu.codegen.program import Word
 from quintet.tools.compiler.backends.opentpu.cost import main_memory
 from tests.tools.compiler.networks import NETWORKS, Builder
 from tests.tools.compiler.opentpu_networks import (
@@ -146,9 +148,45 @@ def test_tiles_that_are_read_often_come_first():
         assert counts == sorted(counts, reverse=True) and counts[0] > 1
 
 
+def words_of(name, border, **overrides):
+    backend = backend_of(border, **overrides)
+    lowered = backend.lower(network(name, backend))
+    return Word.unpack_all(lowered.program)
+
+
+def test_a_tile_of_several_biases_is_read_once():
+    """Each weight of an autoencoder is used once, so no tile is read twice."""
+    words = words_of("autoencoder", 2048)
+    reads = Counter(word.addr for word in words if word.opcode == memory_map.RW)
+    assert set(reads.values()) == {1}
+    assert len(reads) < sum(word.mnemonic == "MMC" for word in words)
+
+
+def test_packed_biases_have_sizes_that_take_the_least_memory(monkeypatch):
+    """A size has constant vectors for every position of a map, which the tiles must be worth."""
+    backend = backend_of(1 << 16, "85f-16x16-fast")
+    quantised = network("mobilenet", backend, small=False)
+    best = backend.lower(quantised).memory
+    original = schedule._packings
+    monkeypatch.setattr(schedule, "_packings", lambda *given: original(*given)[:1])
+    assert best < backend.lower(quantised).memory
+
+
+def test_neighbouring_blocks_are_activated_together():
+    """A change of the shift, before which a CFG stands, separates them."""
+    builder = Builder("net", (1, 1, 8))
+    builder.conv(48, (1, 1))
+    backend = backend_of(256)
+    quantised = quantised_of(fused(builder.finish()), backend)
+    words = Word.unpack_all(backend.lower(quantised).program)
+    results = [word for word in words if word.mnemonic == "WHM"]
+    assert sum(word.count for word in results) == 48 // 4
+    assert len(results) == sum(word.mnemonic == "CFG" for word in words) < 48 // 4
+
+
 def test_memory_tells_what_a_request_takes():
     memory = main_memory(memory_of(4096, 16))
-    assert memory.cycles(256) == 1.2 + 128 and memory.on_chip.cycles(256) == 4 + 16
+    assert memory.cycles(256) == 1.2 + 128 and memory.on_chip.cycles(256) == 16
 
 
 def test_packed_biases_leave_a_small_unified_buffer_to_the_layers():

@@ -57,12 +57,9 @@ def main_memory(info: Mapping[str, Any]) -> Memory:
     A memory of unknown kind is taken for a 16-bit SDRAM.
     """
 
-    def block_ram(beat_bytes: int) -> Memory:
-        return Memory(bandwidth=float(beat_bytes), latency=12, overhead=4)
-
     kind = info.get("kind")
     if kind == "block RAM":
-        return block_ram(info["beat_bytes"])
+        return Memory(bandwidth=float(info["beat_bytes"]), latency=12, overhead=4)
     found = SDRAM16
     if kind == "SDRAM":
         found = replace(SDRAM16, bandwidth=float(info["beat_bytes"]))
@@ -78,7 +75,8 @@ def main_memory(info: Mapping[str, Any]) -> Memory:
         return replace(
             found,
             latency=found.latency + _SPLIT_LATENCY,
-            on_chip=block_ram(on_chip["beat_bytes"]),
+            # It takes requests back to back (`PipelinedBlockRAM`).
+            on_chip=Memory(bandwidth=float(on_chip["beat_bytes"]), latency=12, overhead=0),
             border=on_chip["size"],
         )
     return found

@@ -214,13 +214,13 @@ def bias_tiles(bias: np.ndarray, n: int) -> list[list[np.ndarray]]:
 
 def packed_sizes(n: int) -> list[int]:
     """Possible numbers of tile rows of a packed bias: one row for remainders, the others for
-    quotients. Powers of two, so that biases of several sizes fill a tile."""
-    return [rows for rows in (2, 4, 8, 16, 32) if 2 * rows <= n]
+    quotients. Powers of two, and three of them, so that biases of several sizes fill a tile."""
+    return [rows for rows in (2, 4, 6, 8, 12, 16, 24, 32, 48) if 4 * rows <= 3 * n]
 
 
 def packed_rows(bias: np.ndarray, n: int) -> list[int | None]:
     """Tile rows of each block's bias in a shared tile; ``None`` for a bias that needs more than
-    half of a tile."""
+    three quarters of a tile."""
     quotient, _ = _parts(bias, n)
     most = np.abs(quotient).max(axis=1)
     return [
@@ -250,23 +250,32 @@ class PackedBias:
 
 def packed_biases(bias: np.ndarray, n: int, sizes: Collection[int]) -> list[PackedBias | None]:
     """Packs biases into tiles: the :class:`PackedBias` of each block, in the least of ``sizes``
-    that holds its rows (:func:`packed_rows`), ``None`` if none does. The largest are placed first,
-    so that each begins at a multiple of its rows."""
+    that holds its rows (:func:`packed_rows`), ``None`` if none does. The largest are placed first;
+    each begins at a multiple of its rows."""
     quotient, rest = _parts(bias, n)
     needed = [
         None if rows is None else min((size for size in sizes if size >= rows), default=None)
         for rows in packed_rows(bias, n)
     ]
     result: list[PackedBias | None] = [None] * len(needed)
-    tile, used = np.zeros((n, n), np.int8), 0
+    tiles: list[tuple[np.ndarray, np.ndarray]] = []  # of zeros at first, and its rows in use
     for rows in sorted(sizes, reverse=True):
         for block in (block for block, size in enumerate(needed) if size == rows):
-            if used + rows > n:
-                tile, used = np.zeros((n, n), np.int8), 0
-            tile[used] = rest[block]
-            _share_out(quotient[block], tile[used + 1 : used + rows])
-            result[block] = PackedBias(tile, rows, used // rows)
-            used += rows
+            free = (
+                (tile, used, slot)
+                for tile, used in tiles
+                for slot in range(n // rows)
+                if not used[slot * rows : (slot + 1) * rows].any()
+            )
+            fresh = (np.zeros((n, n), np.int8), np.zeros(n, bool), 0)
+            tile, used, slot = next(free, fresh)
+            if not used.any():
+                tiles.append((tile, used))
+            begin, end = slot * rows, (slot + 1) * rows
+            used[begin:end] = True
+            tile[begin] = rest[block]
+            _share_out(quotient[block], tile[begin + 1 : end])
+            result[block] = PackedBias(tile, rows, slot)
     return result
 
 

@@ -12,10 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 from ...common.lifetimes import first_fit
 from .chunks import Chunk, band_lines, band_size, chunks, pool_lines
-from .form import InterleaveStep, KernelStep, PackedBias, PoolStep, Step, packed_rows
+from .form import (
+    InterleaveStep,
+    KernelStep,
+    PackedBias,
+    PoolStep,
+    Step,
+    bias_tiles,
+    packed_biases,
+    packed_rows,
+)
 from .portions import Portions, choose_portions
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from .layout import Planes
 
 __all__ = [
@@ -228,6 +239,17 @@ class Plan:
             self.zeros + self.ones + self._vectors_of(smaller) + bias.slot * self.packed[bias.rows]
         )
 
+    def biases(self, step: Step) -> list[PackedBias | list[np.ndarray] | None]:
+        """Bias of each block of a step: a :class:`~.form.PackedBias`, tiles by which constant
+        vectors are multiplied, or ``None``."""
+        if step.bias is None:
+            return [None] * len(step.terms)
+        target = self.planes[step.target]
+        sizes = [rows for rows, positions in self.packed.items() if target.plane <= positions]
+        packed = packed_biases(step.bias, target.n, sizes)
+        tiles = bias_tiles(step.bias, target.n)
+        return [one or some for one, some in zip(packed, tiles, strict=True)]
+
     def _vectors_of(self, sizes):
         """Number of constant vectors for packed biases with these rows."""
         n = next(iter(self.planes.values())).n if self.packed else 0
@@ -289,8 +311,25 @@ def make_plan(
         )
         for packed in packings
     ]
+    if len(found) == 1:
+        return found[0]
     # Constant vectors must not cost a tensor its place in the unified buffer.
-    return min(found, key=lambda plan: sum(planes[name].size for name in planes.keys() & plan.home))
+    return min(
+        found,
+        key=lambda plan: (
+            sum(planes[name].size for name in planes.keys() & plan.home),
+            _bias_vectors(steps, plan),
+        ),
+    )
+
+
+def _bias_vectors(steps, plan):
+    """Vectors of main memory that the biases take: tiles, and the constants to multiply them by."""
+    found = [bias for step in steps if isinstance(step, Step) for bias in plan.biases(step)]
+    packed = {bias.tile.tobytes() for bias in found if isinstance(bias, PackedBias)}
+    alone = [tile for bias in found if isinstance(bias, list) for tile in bias]
+    n = next(iter(plan.planes.values())).n
+    return plan.constants + n * (len(packed) + len(alone))
 
 
 def _plan(steps, planes, zeroed, *, packed, inputs, stored, params, least, far):
@@ -363,16 +402,25 @@ def _packed(steps, planes):
 
 
 def _packings(steps, planes, params):
-    """Choices of the packed biases' rows: all, and without the smallest, whose constant vectors are
-    the most; their biases then take the rows of the next size. The last choice packs none. Choices
-    whose constant vectors take more than a quarter of the unified buffer are left out."""
-    found = [_packed(steps, planes)]
-    while found[-1]:
-        (_, positions), *rest = found[-1].items()
-        larger = {rows: max(positions, most) for rows, most in rest[:1]}
-        found.append({**larger, **dict(rest[1:])})
+    """Choices of the packed biases' rows: all, the powers of two, and these without the smallest,
+    whose constant vectors are the most; biases take the rows of the next size that is left. The
+    last choice packs none. Choices whose constant vectors take more than a quarter of the unified
+    buffer are left out."""
+    every = _packed(steps, planes)
+    usual = [rows for rows in every if rows & (rows - 1) == 0]
+    found = [every] + [_only(every, usual[k:]) for k in range(len(usual) + 1)]
     most = params["ub_rows"] // 4
     return [packed for packed in found if _packed_vectors(packed, params["n"]) <= most]
+
+
+def _only(packed, sizes):
+    """The packed biases' rows (:func:`_packed`) if only these ``sizes`` may be used."""
+    found = dict.fromkeys(sizes, 0)
+    for rows, positions in packed.items():
+        size = next((size for size in sizes if size >= rows), None)
+        if size is not None:
+            found[size] = max(found[size], positions)
+    return found
 
 
 def _packed_vectors(packed, n):

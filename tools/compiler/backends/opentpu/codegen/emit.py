@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,9 +17,7 @@ from ..form import (
     PoolStep,
     Step,
     StoredTile,
-    bias_tiles,
     norm_word,
-    packed_biases,
     spread_of,
 )
 from .interleaving import Interleaving
@@ -34,6 +33,9 @@ __all__ = ["Emitter"]
 
 #: Vectors that are loaded at a time, so that tiles and instructions come in between.
 _MOST_VECTORS = 32
+#: Blocks with a common activation, at most: more save few words, and that of a layer's last blocks
+#: is beside no product.
+_TOGETHER = 8
 
 
 class Emitter(Pooling, Kernels, Interleaving, Portioned):
@@ -197,7 +199,7 @@ class Emitter(Pooling, Kernels, Interleaving, Portioned):
         self._rows = plan.slot(number) or slot_rows(self.params)
         self._long_front(step)
         if isinstance(step, Step):
-            self._biases = self._bias_products(step)
+            self._biases = plan.biases(step)
         if number in plan.portions:
             return self._portioned(number, step)
         if isinstance(step, PoolStep):
@@ -218,27 +220,64 @@ class Emitter(Pooling, Kernels, Interleaving, Portioned):
                 self._fetch(number, step, part + 1)
             views = [self._view(number, step, part, name) for name in step.sources]
             self._left = sum(len(terms) for terms in step.terms)
-            for block, terms in enumerate(step.terms):
-                acc = self._group(step, chunk, block, terms, views)
-                self._leave(number, step, chunk, block, acc)
+            for blocks in self._runs(step, chunk):
+                sums_at = self._begin_run(step, chunk, blocks)
+                for together in self._together(step, chunk, blocks):
+                    for block in together:
+                        self._group(step, chunk, block, views, sums_at)
+                    self._leave(number, step, chunk, together, sums_at[together[0]])
         return None
 
-    def _bias_products(self, step):
-        """Bias of each block of a step: tiles by which constant vectors are multiplied, a
-        :class:`PackedBias`, or ``None``."""
-        if step.bias is None:
-            return [None] * len(step.terms)
-        target = self.plan.planes[step.target]
-        sizes = [rows for rows, positions in self.plan.packed.items() if target.plane <= positions]
-        packed = packed_biases(step.bias, target.n, sizes)
-        tiles = bias_tiles(step.bias, target.n)
-        return [one or some for one, some in zip(packed, tiles, strict=True)]
+    def _runs(self, step, chunk):
+        """Splits the blocks of a chunk into runs whose sums are in the accumulators together: as
+        many as a slot holds where biases share tiles, otherwise single ones."""
+        blocks = range(len(step.terms))
+        packed = any(isinstance(bias, PackedBias) for bias in self._biases)
+        rows = front_rows(self.plan.planes[step.target], self._rows) + chunk.rows
+        count = max(1, slot_rows(self.params) // rows) if packed else 1
+        return [blocks[at : at + count] for at in range(0, len(blocks), count)]
 
-    def _group(self, step, chunk, block, terms, views):
-        """Emits the sums of one block of a chunk; returns their first accumulator row."""
-        target, bias = self.plan.planes[step.target], self._biases[block]
+    def _begin_run(self, step, chunk, blocks):
+        """Emits the biases of a run of several blocks in the order of their tiles, each of which is
+        read once. Returns the first accumulator row of each block."""
+        target = self.plan.planes[step.target]
+        rows = front_rows(target, self._rows) + chunk.rows
         self._slot = (self._slot + 1) % (self.params["acc_rows"] // slot_rows(self.params))
-        acc = self._slot * slot_rows(self.params) + self._front(step, chunk, block)
+        sums_at = {
+            block: self._slot * slot_rows(self.params)
+            + index * rows
+            + self._front(step, chunk, block)
+            for index, block in enumerate(blocks)
+        }
+        if len(blocks) > 1:
+            shared: dict[bytes, list[int]] = {}
+            for block in blocks:
+                bias = self._biases[block]
+                tile = bias.tile if isinstance(bias, PackedBias) else bias[0]
+                shared.setdefault(tile.tobytes(), []).append(block)
+            for block in chain(*shared.values()):
+                self._bias(self._biases[block], sums_at[block], chunk, target)
+        return sums_at
+
+    def _together(self, step, chunk, blocks):
+        """Splits a run into blocks that one ACT and one WHM serve: neighbours with one shift and no
+        vectors between them, which stay in the unified buffer."""
+        target, found = self.plan.planes[step.target], [[blocks[0]]]
+        resident = step.target in self.plan.base
+        adjacent = resident and target.plane == chunk.rows and not target.lead
+        for block in blocks[1:]:
+            same = step.shifts[block] == step.shifts[found[-1][0]]
+            if adjacent and same and len(found[-1]) < _TOGETHER:
+                found[-1].append(block)
+            else:
+                found.append([block])
+        return found
+
+    def _group(self, step, chunk, block, views, sums_at):
+        """Emits the sums of one block of a chunk. ``sums_at``: first accumulator row of each block
+        of its run (:meth:`_begin_run`)."""
+        target, terms, acc = self.plan.planes[step.target], step.terms[block], sums_at[block]
+        bias = self._biases[block] if len(sums_at) == 1 else ()
         real = chunk.real(target)
         term_spans = (
             [(term, term_lines(step, term, chunk, self.plan.planes)) for term in terms]
@@ -270,7 +309,6 @@ class Emitter(Pooling, Kernels, Interleaving, Portioned):
             self._ask(max(1, self._left))
             self._left -= 1
         self._zero_gaps(step, chunk, block, acc)
-        return acc
 
     def _bias(self, bias, acc, chunk, target):
         """Emits the products of a block's bias, which overwrite the sums of a chunk."""
@@ -358,11 +396,12 @@ class Emitter(Pooling, Kernels, Interleaving, Portioned):
             and (chunk.width - real) * across <= apart
         )
 
-    def _leave(self, number, step, chunk, block, acc):
-        """Emits the activation of one block of a chunk, whose sums begin at row ``acc``, and its
-        store to main memory."""
-        target, front = self.plan.planes[step.target], self._front(step, chunk, block)
-        rows = front + chunk.rows
+    def _leave(self, number, step, chunk, blocks, acc):
+        """Emits the activation of adjacent blocks of a chunk, whose sums begin at row ``acc``, and
+        their store to main memory."""
+        target, block = self.plan.planes[step.target], blocks[0]
+        front = self._front(step, chunk, block)
+        rows = front + len(blocks) * chunk.rows
         self._cfg("norm", norm_word(step.shifts[block]))
         ub = self._out_rows(number, step, target.vector(block, chunk.first, chunk.begin) - front)
         self.program.act(acc - front, ub, rows, "relu" if step.relu else "none")

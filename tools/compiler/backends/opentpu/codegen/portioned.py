@@ -129,7 +129,7 @@ class Portioned:
         """Emits the results of a group's blocks."""
         for block, acc in self._sums_at.items():
             self._zero_gaps(step, group.chunk, block, acc)
-            self._leave(number, step, group.chunk, block, acc)
+            self._leave(number, step, group.chunk, [block], acc)
 
     #: Kind of a step -> methods for the begin of a group, for reads of a portion, and for its end.
     _PORTIONED = {
