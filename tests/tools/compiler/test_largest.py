@@ -34,12 +34,6 @@ def pool(side, kind=g.MaxPool):
     return b.finish()
 
 
-def padded(kernel):
-    b = Builder("net", (70, 70, 1))
-    b.conv(1, (kernel, kernel), padding=((kernel - 1) // 2,) * 4, stride=(60, 60))
-    return b.finish()
-
-
 def softmax(length):
     b = Builder("net", (4, length))
     b.add(g.Softmax)
@@ -57,7 +51,6 @@ def lstm(states, sequence=3):
 REFUSED = {
     "pim row": ("pim", "25f", softmax, 33_000, 32_767, "row"),
     "pim states": ("pim", "25f", lstm, 200, None, "number of states"),
-    "opu padding": ("opu", "sim", padded, 41, 32, "kernel with 1 channels"),
 }
 
 

@@ -23,7 +23,7 @@ from ...graph import (
     Reshape,
     Transpose,
 )
-from ..rewriting import interleaved
+from ..rewriting import interleaved, joins_rows
 from .grid import Grid, Regular, side
 from .layers import NARROW
 from .schedule.memory import MOST_PAD, MOST_SIDE
@@ -61,7 +61,8 @@ class Form:
     grids : dict, name of a tensor whose positions share slots -> Grid; ``folds``:
         those of inputs, which hold their padding
     exchanged : whether rows and columns of all maps are exchanged in memory, since the core
-        addresses any number of rows, but not of columns
+        addresses any number of rows, but columns in few instructions only if they are few
+    has_long_rows : whether the rows of a map are too long for tiles of several
     """
 
     def __init__(self, graph: Graph, memory_size: int):
@@ -86,7 +87,12 @@ class Form:
         if memory_size >= _ROOMY:
             self._share()
             self.split = self._split() | (set(self.grids) - set(self.folds))
-        self.exchanged = not self._addressed(1) and self._addressed(0) and not self._has_products()
+        self.exchanged = (
+            not self._addressed(1)
+            and (self._addressed(0) or self._longest(0) < self._longest(1))
+            and not self._has_products()
+        )
+        self.has_long_rows = self._longest(0 if self.exchanged else 1) > MOST_SIDE
 
     def covers(self, graph: Graph) -> bool:
         """Whether all nodes of ``graph`` are in the form's graph."""
@@ -140,13 +146,26 @@ class Form:
         return any(isinstance(node, MatMul | Transpose) for node in self.graph.nodes)
 
     def _addressed(self, axis):
-        """Whether ``axis`` of all maps can be that of the slots of a row."""
-        return all(
-            border <= MOST_PAD and self._core_shape(name)[axis] + 2 * border <= MOST_SIDE
-            for name, tensor in self.graph.tensors.items()
-            if tensor.data is None
-            for border in [max((self._padding(n)[axis] for n in self.readers(name)), default=0)]
-        )
+        """Whether ``axis`` of all maps can be that of the slots of a row, and those of a border are
+        made zero by one array."""
+        widest = max((self._border(name)[axis] for name in self._flowing()), default=0)
+        return widest <= MOST_PAD and self._longest(axis) <= MOST_SIDE
+
+    def _flowing(self):
+        """Names of the tensors that are no constants."""
+        return [name for name, tensor in self.graph.tensors.items() if tensor.data is None]
+
+    def _longest(self, axis):
+        """Slots of the longest map along ``axis``, its border included."""
+        lengths = [
+            self._core_shape(name)[axis] + 2 * self._border(name)[axis] for name in self._flowing()
+        ]
+        return max(lengths, default=0)
+
+    def _border(self, name):
+        """Width of the border (rows, columns) that the readers of a tensor want around it."""
+        wanted = [(0, 0), *(self._padding(node) for node in self.readers(name))]
+        return tuple(max(sides) for sides in zip(*wanted, strict=True))
 
     def _core_shape(self, name):
         grid = self.grids.get(name)
@@ -163,6 +182,12 @@ class Form:
             (top, left, _), (bottom, right, _) = (
                 (*sides[:-1], 0, 0, 0)[:3] for sides in (node.before, node.after)
             )
+        elif joins_rows(self.graph, node):
+            # Each part has zeros where the others are.
+            whole = self.map_shape(node.output)[:2]
+            least = [min(self.map_shape(name)[axis] for name in node.inputs) for axis in (0, 1)]
+            bottom, right = (length - some for length, some in zip(whole, least, strict=True))
+            top = left = 0
         else:
             top = left = bottom = right = 0
         return max(top, bottom), max(left, right)
@@ -191,7 +216,7 @@ class Form:
                 continue
             for name in flowing:
                 like[root(name)] = root(node.output)
-        flow = [name for name, tensor in self.graph.tensors.items() if tensor.data is None]
+        flow = self._flowing()
         whole = {
             name
             for node in self.graph.nodes
@@ -210,7 +235,8 @@ class Form:
 
     def _fits(self, name):
         rows, columns, _ = self.map_shape(name)
-        return max(rows, columns) * 4 + 8 * MOST_PAD <= MOST_SIDE
+        border = max(MOST_PAD, *self._border(name))
+        return (max(rows, columns) + 2 * border) * 4 <= MOST_SIDE
 
     # Positions that share a slot
 
