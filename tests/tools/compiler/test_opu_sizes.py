@@ -50,6 +50,7 @@ def doubled(b):
     b.add(g.Reshape, shape=(rows, 2 * columns, channels))
 
 
+NONE = (0, 0, 0, 0)
 #: Name -> (shape of the input, function that adds the layers).
 LAYERS = {
     "signal of rows": ((3000, 1, 1), lambda b: signal_network(b, rows=True)),
@@ -92,6 +93,16 @@ LAYERS = {
     "average at strides": (
         (60, 40, 4),
         lambda b: b.add(g.AveragePool, window=(10, 9), stride=(10, 8)),
+    ),
+    "patches": ((64, 48, 3), lambda b: b.conv(20, (16, 16), stride=(16, 16), padding=NONE)),
+    "patches left over": (
+        (39, 70, 3),
+        lambda b: b.conv(9, (16, 16), stride=(16, 16), padding=NONE),
+    ),
+    "large patches": ((64, 65, 3), lambda b: b.conv(9, (32, 32), stride=(32, 32), padding=NONE)),
+    "patches with padding": (
+        (30, 29, 7),
+        lambda b: b.conv(9, (6, 5), stride=(4, 4), padding=(1, 2, 3, 0)),
     ),
     "maximum of patches": ((64, 48, 4), lambda b: pooled(b, (16, 16), (16, 16))),
     "maximum at strides": ((60, 50, 4), lambda b: pooled(b, (2, 3), (11, 2))),
@@ -154,6 +165,17 @@ def test_an_input_in_blocks_of_a_large_stride_takes_few_taps():
     made = whole_numbers(b.finish(), machine)
     assert machine.form(made.graph).folds["input_0"].shape == (187, 1, 16)
     assert len(check(made, machine, random_inputs(made.graph, 1)).layers) == 1
+
+
+def test_patches_that_a_slot_does_not_hold_lie_in_blocks_of_a_divisor_of_their_stride():
+    """Of a patch of 16 x 16 positions of 3 channels, 4 x 4 lie in a slot: 16 taps in place of 256.
+    The last 6 rows and columns belong to no patch."""
+    b = Builder("patches", (70, 70, 3))
+    b.conv(32, (16, 16), stride=(16, 16), padding=NONE)
+    machine = backend("85f")
+    made = whole_numbers(b.finish(), machine)
+    assert machine.form(made.graph).folds["input_0"].shape == (18, 18, 48)
+    assert sum(layer.cycles for layer in machine.lower(made).layers) < 30_000  # else 300,000
 
 
 def test_a_long_signal_keeps_its_accuracy():
@@ -223,7 +245,7 @@ LONG = {
         b.add(g.MaxPool, window=(2, 3), stride=(2, 2)),
     ),
     "dilation": lambda b: b.conv(8, (2, 2), stride=(1, 3), dilation=(3, 20)),
-    "strides": lambda b: b.conv(3, (2, 1), stride=(3, 9)),
+    "strides": lambda b: (b.act("relu"), b.conv(3, (2, 1), stride=(3, 9))),
     "strides of rows": lambda b: b.conv(3, (1, 2), stride=(9, 1), padding=(0, 4, 0, 5)),
     "padding": lambda b: b.conv(3, (2, 18), padding=(0, 17, 1, 16)),
     "groups": lambda b: b.conv(32, (3, 3), groups=32),

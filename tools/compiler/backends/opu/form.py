@@ -25,7 +25,7 @@ from ...graph import (
 )
 from ..rewriting import interleaved, joins_rows
 from .grid import Grid, Regular, side
-from .layers import NARROW
+from .layers import MOST_STRIDE, NARROW
 from .schedule.memory import MOST_PAD, MOST_SIDE
 from .stages import Stage
 
@@ -44,6 +44,25 @@ def map_shape(shape: Sequence[int]) -> tuple[int, int, int]:
         return shape[0], 1, shape[1]
     rows, columns, channels = (1,) * (3 - len(shape)) + tuple(shape)
     return rows, columns, channels
+
+
+def _steps(taps, channels):
+    """Steps of 16 channels that ``taps`` take."""
+    return taps * -(-channels // NARROW)
+
+
+def _blocks(stride, channels):
+    """Blocks (rows, columns) of positions with all their ``channels`` in a slot: of a stride, or of
+    divisors of it if a slot does not hold that."""
+    if stride[0] * stride[1] * channels <= _SLOT:
+        return [tuple(stride)]
+    divisors = [[n for n in range(1, step + 1) if step % n == 0] for step in stride]
+    return [
+        (down, across)
+        for down in divisors[0]
+        for across in divisors[1]
+        if down * across * channels <= _SLOT
+    ]
 
 
 class Form:
@@ -288,7 +307,8 @@ class Form:
 
     def _fold(self, name):
         """The :class:`Grid` of an input with a single reader, a convolution: blocks of its stride,
-        padding included, if that saves work."""
+        or of divisors of it if these have more than 64 channels, padding included, if that saves
+        work."""
         readers, shape = self.readers(name), self.graph.shape(name)
         if (
             len(readers) != 1
@@ -298,15 +318,17 @@ class Form:
         ):
             return None
         node = readers[0]
-        folded = shape[2] * node.stride[0] * node.stride[1]
-        if (
-            node.groups > 1
-            or node.dilation != (1, 1)
-            or len(node.inputs) > 1
-            or node.stride == (1, 1)
-            or folded > _SLOT
-        ):
+        if node.groups > 1 or node.dilation != (1, 1) or len(node.inputs) > 1:
             return None
+        found = [self._in_blocks(node, shape, block) for block in _blocks(node.stride, shape[2])]
+        unfolded = _steps(node.weights.shape[1] * node.weights.shape[2], shape[2])
+        saving = [one for one in found if one is not None and one[0] < unfolded]
+        return min(saving, key=lambda one: one[:2])[2] if saving else None
+
+    def _in_blocks(self, node, shape, block):
+        """A convolution on an input of ``shape`` in blocks: (its steps for a result, whether its
+        stride is longer than those of ``conv``, :class:`Grid` of the input); ``None`` if blocks do
+        not divide evenly."""
         sides = [
             side(
                 taps=k,
@@ -315,30 +337,26 @@ class Form:
                 phase=pad,
                 length=n,
                 results=r,
-                source=s,
+                source=each,
                 result=1,
                 whole=True,
             )
-            for k, s, pad, n, r in zip(
+            for k, s, pad, n, r, each in zip(
                 node.weights.shape[1:3],
                 node.stride,
                 node.padding[:2],
                 shape[:2],
                 self.graph.shape(node.output)[:2],
+                block,
                 strict=True,
             )
         ]
-
-        def steps(count, inner):
-            return count * -(-inner // NARROW)
-
-        if None in sides or steps(sides[0].taps * sides[1].taps, folded) >= steps(
-            node.weights.shape[1] * node.weights.shape[2], shape[2]
-        ):
+        if None in sides:
             return None
-        return Grid(
-            tuple(node.stride), tuple(node.padding[:2]), (sides[0].groups, sides[1].groups, folded)
-        )
+        (rows, columns), channels = sides, shape[2] * block[0] * block[1]
+        grid = Grid(block, tuple(node.padding[:2]), (rows.groups, columns.groups, channels))
+        strided = max(rows.stride, columns.stride) > MOST_STRIDE
+        return _steps(rows.taps * columns.taps, channels), strided, grid
 
     def _share(self):
         """Adds Grids for tensors of at most 8 channels between convolutions: several columns share
