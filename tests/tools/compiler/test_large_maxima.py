@@ -31,6 +31,8 @@ BUILDS = ("opentpu?preset=sim-ext", "opu?preset=sim")
     "build, name",
     [
         *((build, name) for build in BUILDS for name in WINDOWS),
+        # Accumulators that do not hold a window of 15 x 15.
+        ("opentpu?preset=sim-ext&acc_rows=64", "wide padding of both"),
         # Without max pooling of its own an array of 4 x 4 takes many instructions.
         ("opentpu?preset=sim", "line"),
     ],

@@ -22,8 +22,8 @@ from tests.tools.compiler.test_random_networks import PRESETS
 
 #: Weights, and elements of a map, above which a layer takes long to compile.
 MOST_WEIGHTS, MOST_ELEMENTS = 100_000, 20_000
-#: Elements, likewise, on a core whose scheduler looks at every tile several times, and bytes of main
-#: memory for each: programs of a dozen candidates that exceed it by far take long as well.
+#: Elements, likewise, on a core whose scheduler looks at every tile several times, and bytes of
+#: main memory for each: programs of a dozen candidates that exceed it by far take long as well.
 FEWER_ELEMENTS, BYTES_AN_ELEMENT = {"cherry": 5_000}, 16
 #: Multiplications, likewise, and on cores whose programs have words of their own for every position
 #: or tap.
@@ -216,6 +216,13 @@ def build_of(isa, preset=None, params=None, memory=1 << 25):
     return TargetBuild(isa, preset, resolved, memory, None, None, f"model:{isa}")
 
 
+def multiplications(graph, node):
+    """Those of a node; an average has one for each element of a window."""
+    if isinstance(node, g.AveragePool):
+        return graph.tensors[node.output].size * node.window[0] * node.window[1]
+    return graph.macs(node)
+
+
 def network(kind, sizes, build):
     """The layer as a network; ``None`` if it has no such sizes, or too many elements."""
     graph = LAYERS[kind].build(sizes)
@@ -224,7 +231,7 @@ def network(kind, sizes, build):
     graph = graph.finish()
     weights = sum(np.size(getattr(node, "weights", ())) for node in graph.nodes)
     elements = max(tensor.size for tensor in graph.tensors.values())
-    macs = sum(graph.macs(node) for node in graph.nodes)
+    macs = sum(multiplications(graph, node) for node in graph.nodes)
     most = FEWER_ELEMENTS.get(build.isa, MOST_ELEMENTS)
     small = weights <= MOST_WEIGHTS and elements <= min(most, build.memory_size // BYTES_AN_ELEMENT)
     return graph if small and macs <= MOST_MACS.get(build.isa, macs) else None
