@@ -171,8 +171,9 @@ def _padding(node, window, smaller):
     return tuple(found)
 
 
-def _of_map(node, shape, window, whole):
-    """Dimensions of the map that a window slides over; ``whole``: it grows with the map."""
+def _of_map(node, shape, window, cut=None):
+    """Dimension of the map that a window slides over; ``cut``: function of (rows, columns) that
+    gives the node with a window of at most these, which a smaller map then has."""
     rows, columns, channels = shape
     # The window fits the smallest map with its padding. One of a single element is no layer.
     before, after = node.padding[:2], node.padding[2:]
@@ -180,25 +181,30 @@ def _of_map(node, shape, window, whole):
 
     def smaller(size):
         shape = (min(rows, size), min(columns, size), channels)
-        return (replace(node, window=shape[:2]) if whole else node), [shape]
+        return (node if cut is None else cut(*shape[:2])), [shape]
 
-    least = 2 if whole else max(1, min(least, rows, columns))
-    yield Dimension("map", max(rows, columns), smaller, square=True, least=least)
+    what = "number of columns" if rows == 1 else "number of rows" if columns == 1 else "map"
+    return Dimension(
+        what,
+        max(rows, columns),
+        smaller,
+        square=what == "map",
+        least=max(1, least) if cut is None else 2,
+    )
 
 
 @dimensions.register
 def _(node: Conv, shapes):
     (rows, columns, channels), *_ = shapes
     out, high, wide, inner = node.weights.shape
+
+    def cut(rows, columns):
+        changed = replace(node, weights=node.weights[:, :rows, :columns])
+        return replace(changed, padding=_padding(node, node.window, changed.window))
+
     if high * wide > 1:
-
-        def kernel(size):
-            weights = node.weights[:, :size, :size]
-            changed = replace(node, weights=weights)
-            return replace(changed, padding=_padding(node, node.window, changed.window)), shapes
-
         what = f"kernel with {channels:,} channels" if node.groups == 1 else "kernel"
-        yield Dimension(what, max(high, wide), kernel, square=True)
+        yield Dimension(what, max(high, wide), lambda size: (cut(size, size), shapes), square=True)
     if node.groups == 1:
         yield Dimension(
             "number of channels",
@@ -222,7 +228,9 @@ def _(node: Conv, shapes):
         )
     for name in ("dilation", "stride"):
         yield Dimension(name, max(getattr(node, name)), _FewerSteps(node, shapes, name))
-    yield from _of_map(node, shapes[0], node.window, whole=False)
+    yield _of_map(node, shapes[0], node.window)
+    if high * wide > 1:
+        yield _of_map(node, shapes[0], node.window, cut)
 
 
 class _FewerSteps:
@@ -250,16 +258,21 @@ def _fewer(node, outputs):
 def _(node, shapes):
     ((rows, columns, channels),) = shapes
     window = tuple(node.window)
-    yield from _of_map(node, shapes[0], window, window == (rows, columns))
-    if window != (rows, columns):
 
-        def smaller(size):
-            cut = tuple(min(n, size) for n in window)
-            return replace(node, window=cut, padding=_padding(node, window, cut)), shapes
+    def cut(*sides):
+        smaller = tuple(min(n, side) for n, side in zip(window, sides, strict=True))
+        return replace(node, window=smaller, padding=_padding(node, window, smaller))
 
-        yield Dimension("window", max(window), smaller, square=True, least=2)
+    whole = window == (rows, columns)
+    yield _of_map(node, shapes[0], window, cut if whole else None)
+    if not whole:
+        yield Dimension(
+            "window", max(window), lambda size: (cut(size, size), shapes), square=True, least=2
+        )
     yield Dimension("stride", max(node.stride), _FewerSteps(node, shapes, "stride"))
     yield Dimension("number of channels", channels, lambda size: (node, [(rows, columns, size)]))
+    if not whole:
+        yield _of_map(node, shapes[0], window, cut)
 
 
 @dimensions.register

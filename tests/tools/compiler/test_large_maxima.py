@@ -19,6 +19,8 @@ WINDOWS = {
     "padding": ((20, 20, 3), (20, 20), (1, 1), (9, 9, 9, 9)),
     "padding and stride": ((24, 24, 3), (16, 16), (2, 2), (7, 7, 7, 7)),
     "padding wider than a step's window": ((26, 26, 2), (23, 23), (7, 7), (11, 11, 11, 11)),
+    "padding wider than a window": ((20, 9, 2), (40, 3), (6, 2), (19, 1, 30, 0)),
+    "wide padding of both": ((33, 35, 2), (33, 37), (5, 1), (16, 18, 16, 18)),
 }
 
 
@@ -29,6 +31,8 @@ BUILDS = ("opentpu?preset=sim-ext", "opu?preset=sim")
     "build, name",
     [
         *((build, name) for build in BUILDS for name in WINDOWS),
+        # Accumulators that do not hold a window of 15 x 15.
+        ("opentpu?preset=sim-ext&acc_rows=64", "wide padding of both"),
         # Without max pooling of its own an array of 4 x 4 takes many instructions.
         ("opentpu?preset=sim", "line"),
     ],

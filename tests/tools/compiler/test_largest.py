@@ -34,12 +34,6 @@ def pool(side, kind=g.MaxPool):
     return b.finish()
 
 
-def padded(kernel):
-    b = Builder("net", (70, 70, 1))
-    b.conv(1, (kernel, kernel), padding=((kernel - 1) // 2,) * 4, stride=(60, 60))
-    return b.finish()
-
-
 def softmax(length):
     b = Builder("net", (4, length))
     b.add(g.Softmax)
@@ -57,7 +51,6 @@ def lstm(states, sequence=3):
 REFUSED = {
     "pim row": ("pim", "25f", softmax, 33_000, 32_767, "row"),
     "pim states": ("pim", "25f", lstm, 200, None, "number of states"),
-    "opu padding": ("opu", "sim", padded, 41, 32, "kernel with 1 channels"),
 }
 
 
@@ -104,14 +97,23 @@ def test_messages_about_main_memory_name_the_largest_layer(isa, preset):
     assert compiled(network(int(found[2])), isa, preset, 1 << 15).core_steps
 
 
+def signal(length, window, kind=g.AveragePool):
+    b = Builder("net", (1, length, 2))
+    b.add(kind, window=(1, min(window, length)), stride=(1, 3))
+    return b.finish()
+
+
 @pytest.mark.parametrize(
     "network, size, what",
     [
+        (lambda n: signal(n, 5, g.MaxPool), 4000, "number of columns"),
+        # With a window that main memory does not hold either, and that is smaller with the map.
+        (lambda n: signal(n, 4000), 6000, "number of columns"),
         (lambda n: dense(n, 8), 3000, "number of inputs"),
         (lambda n: conv((n, n, 3), 2, 1), 90, "map"),
         (lambda n: pool(n, g.AveragePool), 200, "map"),
     ],
-    ids=["dense", "conv", "average"],
+    ids=["signal", "window and signal", "dense", "conv", "average"],
 )
 def test_messages_about_main_memory_on_opentpu_name_the_largest_that_fits(network, size, what):
     memory = 20_000

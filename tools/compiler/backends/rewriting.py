@@ -79,7 +79,7 @@ def windows_in_steps(
 
     Parameters
     ----------
-    most : rows and columns of a window, at most; more than the padding
+    most : rows and columns of a window, at most
     most_stride : of its stride
     is_held : callable(window, channels), whether the core's buffers hold a window; if not, maxima
         of its columns come before those of its rows
@@ -94,41 +94,66 @@ def windows_in_steps(
             or (min(node.window) > 1 and not is_held(node.window, channels))
         ):
             number += 1
-            rows, columns = (_first_step(node, axis, most, most_stride) for axis in (0, 1))
-            if min(rows[0], columns[0]) > 1 and not is_held((rows[0], columns[0]), channels):
-                rows = (1, 1)
-            window, stride = (rows[0], columns[0]), (rows[1], columns[1])
+            steps = [_first_step(_Axis.of(node, axis), most, most_stride) for axis in (0, 1)]
+            window = (steps[0][0].window, steps[1][0].window)
+            if min(window) > 1 and not is_held(window, channels):
+                # The rows wait for the columns.
+                steps[0] = (_Axis(1, 1, 0, 0), _Axis.of(node, 0))
             name = f"{node.name}:windows {number}"
-            part = replace(node, name=name, output=name, window=window, stride=stride)
+            part = _Axis.put([first for first, _ in steps], replace(node, name=name, output=name))
             tensors[name] = Tensor(name, part.shape_of(tensors[node.inputs[0]].shape))
             nodes.append(part)
-            rest = zip(node.window, window, node.stride, stride, strict=True)
-            down, across = (((k - a) // b + 1, s // b) for k, a, s, b in rest)
-            node = replace(
-                node,
-                inputs=[name],
-                window=(down[0], across[0]),
-                stride=(down[1], across[1]),
-                padding=(0, 0, 0, 0),
-            )
+            node = _Axis.put([rest for _, rest in steps], replace(node, inputs=[name]))
         nodes.append(node)
     return replace(graph, nodes=nodes, tensors=tensors)
 
 
-def _first_step(node, axis, most, most_stride):
-    """Window and stride of maxima that overlap or touch, and end with a window of so many elements,
-    along one axis."""
-    window, stride = node.window[axis], node.stride[axis]
+@dataclass(frozen=True)
+class _Axis:
+    """Windows along one axis: elements, stride, padding before and behind."""
+
+    window: int
+    stride: int
+    before: int
+    behind: int
+
+    @staticmethod
+    def of(node: MaxPool, axis: int) -> _Axis:
+        """Those of a node."""
+        return _Axis(
+            node.window[axis], node.stride[axis], node.padding[axis], node.padding[axis + 2]
+        )
+
+    @staticmethod
+    def put(axes: list[_Axis], node: MaxPool) -> MaxPool:
+        """The node with these windows."""
+        rows, columns = axes
+        return replace(
+            node,
+            window=(rows.window, columns.window),
+            stride=(rows.stride, columns.stride),
+            padding=(rows.before, columns.before, rows.behind, columns.behind),
+        )
+
+
+def _first_step(axis: _Axis, most: int, most_stride: int) -> tuple[_Axis, _Axis]:
+    """Maxima that overlap or touch along one axis, and the maxima of their results."""
+    window, stride, padding = axis.window, axis.stride, max(axis.before, axis.behind)
     if window <= most and stride <= most_stride:
-        return window, stride
+        return axis, _Axis(1, 1, 0, 0)
     # No window lies in padding alone. Without padding, that of such a step has less than twice its
     # elements.
-    padding = max(node.padding[axis], node.padding[axis + 2])
     for step in range(min(most_stride, (most + 1) // 2), 1, -1):
         first = most - (most - window) % step if padding else step + window % step
-        if stride % step == 0 and min(window, first) > padding:
-            return min(window, first), step
-    return min(window, most), 1
+        first = min(window, first)
+        if stride % step == 0 and first > padding:
+            rest = _Axis((window - first) // step + 1, stride // step, 0, 0)
+            return _Axis(first, step, axis.before, axis.behind), rest
+    # The results of such a step lie in as much of the padding as its windows reach.
+    first = min(window, most)
+    before, behind = (min(side, first - 1) for side in (axis.before, axis.behind))
+    rest = _Axis(window - first + 1, stride, axis.before - before, axis.behind - behind)
+    return _Axis(first, 1, before, behind), rest
 
 
 def turns(graph: Graph, node: Transpose) -> bool:

@@ -45,7 +45,7 @@ class OpenTpu(Backend):
 
     def legalise(self, graph: Graph) -> Graph:
         """Legalises a graph for this core."""
-        return legalise(graph)
+        return legalise(graph, self.params)
 
     def arithmetic(self, graph: Graph, node: Node) -> Arithmetic:
         """Integer arithmetic of a node of a legalised graph."""

@@ -21,6 +21,7 @@ __all__ = [
     "chunks",
     "front_rows",
     "idle_rows",
+    "most_idle_rows",
     "needed",
     "pool_extent",
     "pool_lines",
@@ -70,9 +71,14 @@ def front_rows(target: Planes, slot: int) -> int:
     return target.lead if target.lead < slot else 0
 
 
+def most_idle_rows(params: Mapping[str, Any]) -> int:
+    """Greatest number of accumulator rows of zeros beside a pooled or interleaved map."""
+    return params["acc_rows"] // 16
+
+
 def idle_rows(target: Planes, params: Mapping[str, Any]) -> int:
     """Number of accumulator rows of zeros beside a pooled or interleaved map, for its gaps."""
-    return min(max(target.gap, target.lead), params["acc_rows"] // 16)
+    return min(max(target.gap, target.lead), most_idle_rows(params))
 
 
 def chunks(

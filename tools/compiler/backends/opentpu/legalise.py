@@ -27,6 +27,7 @@ from ...graph import (
 )
 from ..base import DECOMPOSED, HOST, Support
 from ..rewriting import interleaved, join_turned, maxima_in_steps, windows_in_steps
+from .chunks import most_idle_rows
 
 __all__ = [
     "FUNCTIONS",
@@ -210,12 +211,17 @@ def axes_of(
     return axes[::-1]
 
 
-def legalise(graph: Graph) -> Graph:
-    """Legalises a graph (returns a new one): multiplication by constants becomes a convolution or
-    dense layer, a mean an average pooling; activations that cannot be fused become nodes. Tensors
-    that stay keep their names."""
+def legalise(graph: Graph, params: Mapping[str, Any]) -> Graph:
+    """Legalises a graph for build parameters (returns a new one): multiplication by constants
+    becomes a convolution or dense layer, a mean an average pooling; activations that cannot be
+    fused become nodes. Tensors that stay keep their names."""
+    held = params["acc_rows"] - most_idle_rows(params)
+
+    def is_held(window, channels):
+        return not params["ext_pool"] or window[0] * window[1] <= held
+
     graph = maxima_in_steps(join_turned(graph), LONGEST_WINDOW)
-    graph = windows_in_steps(graph, LONGEST_WINDOW, MOST_STRIDE)
+    graph = windows_in_steps(graph, LONGEST_WINDOW, MOST_STRIDE, is_held)
     result = Graph(graph.name, list(graph.inputs), list(graph.outputs), [], dict(graph.tensors))
     for node in graph.nodes:
         for part in _parts(result, node):

@@ -101,8 +101,6 @@ def _max_pool(graph, node, params):
     if any(p >= w for p, w in zip(node.padding, node.window * 2, strict=True)):
         return Support(HOST, f"padding {node.padding} as wide as the window")
     large = max(node.window) > LONGEST_WINDOW
-    if large and max(node.padding) >= LONGEST_WINDOW:
-        return Support(HOST, f"padding {node.padding}: expected less than {LONGEST_WINDOW}")
     steps = f"windows of up to {LONGEST_WINDOW} elements, then their results"
     if params["ext_pool"]:
         return Support(DECOMPOSED, steps) if large else Support(NATIVE)

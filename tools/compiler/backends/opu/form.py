@@ -23,9 +23,9 @@ from ...graph import (
     Reshape,
     Transpose,
 )
-from ..rewriting import interleaved
+from ..rewriting import interleaved, joins_rows
 from .grid import Grid, Regular, side
-from .layers import NARROW
+from .layers import MOST_STRIDE, NARROW
 from .schedule.memory import MOST_PAD, MOST_SIDE
 from .stages import Stage
 
@@ -46,6 +46,25 @@ def map_shape(shape: Sequence[int]) -> tuple[int, int, int]:
     return rows, columns, channels
 
 
+def _steps(taps, channels):
+    """Steps of 16 channels that ``taps`` take."""
+    return taps * -(-channels // NARROW)
+
+
+def _blocks(stride, channels):
+    """Blocks (rows, columns) of positions with all their ``channels`` in a slot: of a stride, or of
+    divisors of it if a slot does not hold that."""
+    if stride[0] * stride[1] * channels <= _SLOT:
+        return [tuple(stride)]
+    divisors = [[n for n in range(1, step + 1) if step % n == 0] for step in stride]
+    return [
+        (down, across)
+        for down in divisors[0]
+        for across in divisors[1]
+        if down * across * channels <= _SLOT
+    ]
+
+
 class Form:
     """Storage form of a legalised graph.
 
@@ -61,7 +80,8 @@ class Form:
     grids : dict, name of a tensor whose positions share slots -> Grid; ``folds``:
         those of inputs, which hold their padding
     exchanged : whether rows and columns of all maps are exchanged in memory, since the core
-        addresses any number of rows, but not of columns
+        addresses any number of rows, but columns in few instructions only if they are few
+    has_long_rows : whether the rows of a map are too long for tiles of several
     """
 
     def __init__(self, graph: Graph, memory_size: int):
@@ -86,7 +106,12 @@ class Form:
         if memory_size >= _ROOMY:
             self._share()
             self.split = self._split() | (set(self.grids) - set(self.folds))
-        self.exchanged = not self._addressed(1) and self._addressed(0) and not self._has_products()
+        self.exchanged = (
+            not self._addressed(1)
+            and (self._addressed(0) or self._longest(0) < self._longest(1))
+            and not self._has_products()
+        )
+        self.has_long_rows = self._longest(0 if self.exchanged else 1) > MOST_SIDE
 
     def covers(self, graph: Graph) -> bool:
         """Whether all nodes of ``graph`` are in the form's graph."""
@@ -140,13 +165,26 @@ class Form:
         return any(isinstance(node, MatMul | Transpose) for node in self.graph.nodes)
 
     def _addressed(self, axis):
-        """Whether ``axis`` of all maps can be that of the slots of a row."""
-        return all(
-            border <= MOST_PAD and self._core_shape(name)[axis] + 2 * border <= MOST_SIDE
-            for name, tensor in self.graph.tensors.items()
-            if tensor.data is None
-            for border in [max((self._padding(n)[axis] for n in self.readers(name)), default=0)]
-        )
+        """Whether ``axis`` of all maps can be that of the slots of a row, and those of a border are
+        made zero by one array."""
+        widest = max((self._border(name)[axis] for name in self._flowing()), default=0)
+        return widest <= MOST_PAD and self._longest(axis) <= MOST_SIDE
+
+    def _flowing(self):
+        """Names of the tensors that are no constants."""
+        return [name for name, tensor in self.graph.tensors.items() if tensor.data is None]
+
+    def _longest(self, axis):
+        """Slots of the longest map along ``axis``, its border included."""
+        lengths = [
+            self._core_shape(name)[axis] + 2 * self._border(name)[axis] for name in self._flowing()
+        ]
+        return max(lengths, default=0)
+
+    def _border(self, name):
+        """Width of the border (rows, columns) that the readers of a tensor want around it."""
+        wanted = [(0, 0), *(self._padding(node) for node in self.readers(name))]
+        return tuple(max(sides) for sides in zip(*wanted, strict=True))
 
     def _core_shape(self, name):
         grid = self.grids.get(name)
@@ -163,6 +201,12 @@ class Form:
             (top, left, _), (bottom, right, _) = (
                 (*sides[:-1], 0, 0, 0)[:3] for sides in (node.before, node.after)
             )
+        elif joins_rows(self.graph, node):
+            # Each part has zeros where the others are.
+            whole = self.map_shape(node.output)[:2]
+            least = [min(self.map_shape(name)[axis] for name in node.inputs) for axis in (0, 1)]
+            bottom, right = (length - some for length, some in zip(whole, least, strict=True))
+            top = left = 0
         else:
             top = left = bottom = right = 0
         return max(top, bottom), max(left, right)
@@ -191,7 +235,7 @@ class Form:
                 continue
             for name in flowing:
                 like[root(name)] = root(node.output)
-        flow = [name for name, tensor in self.graph.tensors.items() if tensor.data is None]
+        flow = self._flowing()
         whole = {
             name
             for node in self.graph.nodes
@@ -210,7 +254,8 @@ class Form:
 
     def _fits(self, name):
         rows, columns, _ = self.map_shape(name)
-        return max(rows, columns) * 4 + 8 * MOST_PAD <= MOST_SIDE
+        border = max(MOST_PAD, *self._border(name))
+        return (max(rows, columns) + 2 * border) * 4 <= MOST_SIDE
 
     # Positions that share a slot
 
@@ -262,7 +307,8 @@ class Form:
 
     def _fold(self, name):
         """The :class:`Grid` of an input with a single reader, a convolution: blocks of its stride,
-        padding included, if that saves work."""
+        or of divisors of it if these have more than 64 channels, padding included, if that saves
+        work."""
         readers, shape = self.readers(name), self.graph.shape(name)
         if (
             len(readers) != 1
@@ -272,15 +318,17 @@ class Form:
         ):
             return None
         node = readers[0]
-        folded = shape[2] * node.stride[0] * node.stride[1]
-        if (
-            node.groups > 1
-            or node.dilation != (1, 1)
-            or len(node.inputs) > 1
-            or node.stride == (1, 1)
-            or folded > _SLOT
-        ):
+        if node.groups > 1 or node.dilation != (1, 1) or len(node.inputs) > 1:
             return None
+        found = [self._in_blocks(node, shape, block) for block in _blocks(node.stride, shape[2])]
+        unfolded = _steps(node.weights.shape[1] * node.weights.shape[2], shape[2])
+        saving = [one for one in found if one is not None and one[0] < unfolded]
+        return min(saving, key=lambda one: one[:2])[2] if saving else None
+
+    def _in_blocks(self, node, shape, block):
+        """A convolution on an input of ``shape`` in blocks: (its steps for a result, whether its
+        stride is longer than those of ``conv``, :class:`Grid` of the input); ``None`` if blocks do
+        not divide evenly."""
         sides = [
             side(
                 taps=k,
@@ -289,30 +337,26 @@ class Form:
                 phase=pad,
                 length=n,
                 results=r,
-                source=s,
+                source=each,
                 result=1,
                 whole=True,
             )
-            for k, s, pad, n, r in zip(
+            for k, s, pad, n, r, each in zip(
                 node.weights.shape[1:3],
                 node.stride,
                 node.padding[:2],
                 shape[:2],
                 self.graph.shape(node.output)[:2],
+                block,
                 strict=True,
             )
         ]
-
-        def steps(count, inner):
-            return count * -(-inner // NARROW)
-
-        if None in sides or steps(sides[0].taps * sides[1].taps, folded) >= steps(
-            node.weights.shape[1] * node.weights.shape[2], shape[2]
-        ):
+        if None in sides:
             return None
-        return Grid(
-            tuple(node.stride), tuple(node.padding[:2]), (sides[0].groups, sides[1].groups, folded)
-        )
+        (rows, columns), channels = sides, shape[2] * block[0] * block[1]
+        grid = Grid(block, tuple(node.padding[:2]), (rows.groups, columns.groups, channels))
+        strided = max(rows.stride, columns.stride) > MOST_STRIDE
+        return _steps(rows.taps * columns.taps, channels), strided, grid
 
     def _share(self):
         """Adds Grids for tensors of at most 8 channels between convolutions: several columns share

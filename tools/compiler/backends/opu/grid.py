@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .layers import MOST_STRIDE
+
 __all__ = ["Grid", "Regular", "Side", "side"]
 
 
@@ -84,19 +86,24 @@ def side(
 ) -> Side | None:
     """The :class:`Side` of ``taps`` at ``stride`` with ``before`` zeros ahead, on ``length``
     positions in blocks of ``source``, the first at ``phase``; ``results`` in blocks of ``result``.
-    ``whole``: the source's blocks include its padding, and their number is the one that the kernels
-    read. ``None`` if blocks do not divide evenly."""
-    if result * stride % source or results % result or result * stride // source > 7:
+    ``whole``: the source's blocks include its padding; those that no kernel reads are a negative
+    padding behind. ``None`` if blocks do not divide evenly."""
+    if result * stride % source or results % result:
+        return None
+    if not whole and result * stride // source > MOST_STRIDE:
         return None
     offsets = [[p * stride + k - before + phase for k in range(taps)] for p in range(result)]
     low, high = min(min(offsets)) // source, max(map(max, offsets)) // source
     low = min(low, 0)
     step, count = result * stride // source, high - low + 1
     extent = (results // result - 1) * step + count
-    groups = extent if whole else -(-length // source)
+    groups = -(-length // source)
+    if whole:
+        # Also positions that no kernel reads have a place.
+        groups = max(extent, -(-(length + phase) // source))
     after = extent + low - groups
-    if after < 0 or (whole and (low < 0 or groups * source < length + phase)):
-        # positions that no kernel reads would have no place, or too many results would come
+    if low < 0 if whole else after < 0:
+        # a kernel would begin before the first block, or too many results would come
         return None
     places = tuple(tuple((o // source - low, o % source) for o in row) for row in offsets)
     return Side(source, result, count, step, -low, after, groups, places)

@@ -30,8 +30,8 @@ from ...graph import (
     Transpose,
 )
 from ..base import LoweringError
+from ..rewriting import joins_rows
 from .layers import MOST_STRIDE, Network
-from .schedule.memory import MOST_PAD, MOST_SIDE
 
 if TYPE_CHECKING:
     from ...quantised import Quantised
@@ -130,7 +130,8 @@ class _Fusing:
 
     def _pooled(self, node: MaxPool) -> Node | None:
         maker = self._single.get(node.inputs[0])
-        if any(node.padding) or max(node.stride) > MOST_STRIDE:
+        # Several long rows are pooled by a layer of its own.
+        if any(node.padding) or max(node.stride) > MOST_STRIDE or self._form.has_long_rows:
             return None
         if isinstance(maker, Conv):
             # A line of results has no windows of several rows and columns.
@@ -395,7 +396,9 @@ class Lowering:
         """Whether a node reads the border of its source."""
         if isinstance(node, Pad):
             return any((*node.before, *node.after))
-        return isinstance(node, Conv | MaxPool | AveragePool) and any(node.padding)
+        return joins_rows(self.graph, node) or (
+            isinstance(node, Conv | MaxPool | AveragePool) and any(node.padding)
+        )
 
     # By address, and channels put elsewhere
 
@@ -436,7 +439,7 @@ class Lowering:
         self._equal(node)
         if node.name in self.form.interleaved:
             return self._interleave(node)
-        if node.axis % len(self.graph.shape(node.output)) != len(self.graph.shape(node.output)) - 1:
+        if joins_rows(self.graph, node):
             return self._join_rows(node)
         at, result = 0, None
         for name in node.inputs:
@@ -452,23 +455,15 @@ class Lowering:
         axis = node.axis % len(self.graph.shape(node.output))
         result, at = None, 0
         total = self.graph.shape(node.output)[axis]
-        # The side that is longer than a row in memory has a border of any width.
-        most = total if total > MOST_SIDE else MOST_PAD
         for name in node.inputs:
             source, length = self.values[name], self.graph.shape(name)[axis]
-            before, after = at, total - at - length
             each = np.arange(source.channels)
-            # As many layers as the greatest padding asks for.
-            while max(before, after) > most:
-                some = min(before, most), min(after, most)
-                source = self._ones(node, (each, each), source=source, padding=_along(axis, some))
-                before, after = before - some[0], after - some[1]
             options: dict[str, Any] = {} if result is None else {"residual": result, "order": 0}
             result = self._ones(
                 node,
                 (each, each),
                 source=source,
-                padding=_along(axis, (before, after)),
+                padding=_along(axis, (at, total - at - length)),
                 **options,
             )
             at += length

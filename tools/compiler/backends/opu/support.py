@@ -33,7 +33,6 @@ from ..base import DECOMPOSED, HOST, NATIVE, NO, Support
 from ..rewriting import against_product, is_interleaving, is_whole_maximum, turns
 from .form import map_shape
 from .layers import MOST_STRIDE
-from .schedule.memory import MOST_PAD, MOST_SIDE
 
 __all__ = [
     "MOST_POOL",
@@ -57,17 +56,7 @@ def check_support(graph: Graph, node: Node) -> Support:
     ]
     if reasons:
         return Support(HOST, "; ".join(reasons))
-    sides = [
-        f"{name} has {rows} x {columns} positions, this core takes at most {MOST_SIDE} on one of "
-        f"the sides"
-        for name in (*node.inputs, node.output)
-        for rows, columns, _ in [map_shape(graph.shape(name))]
-        if graph.tensors[name].data is None and min(rows, columns) > MOST_SIDE
-    ]
-    given = _judge(node, graph)
-    if sides and given.runs:
-        return Support(HOST, "; ".join(sides))
-    return given
+    return _judge(node, graph)
 
 
 def _limits(*limits):
@@ -77,14 +66,6 @@ def _limits(*limits):
         for name, values, low, high in limits
         if not all(low <= v <= high for v in values)
     ]
-
-
-def _padding(name, padding):
-    """Reasons against a padding (top, left, bottom, right): of one axis it may be as wide as
-    wanted."""
-    if min(max(padding[::2]), max(padding[1::2])) <= MOST_PAD:
-        return []
-    return [f"{name} {tuple(padding)}, this core takes at most {MOST_PAD} along one of the axes"]
 
 
 def _activation(node):
@@ -128,7 +109,7 @@ def _judge(node: Node, graph):
 
 @_judge.register
 def _(node: Conv, graph):
-    reasons = _padding("padding", node.padding) + _activation(node.activation)
+    reasons = _activation(node.activation)
     if node.groups > 1:
         return _answer(
             reasons,
@@ -239,14 +220,12 @@ def window_strides(graph: Graph, node: AveragePool | MaxPool) -> tuple[int, int]
 def _(node: MaxPool, graph):
     if max(node.window) > MOST_POOL and is_whole_maximum(graph, node):
         return Support(DECOMPOSED, "windows of up to 13 elements, then their results")
-    reasons = _limits(("dilation", node.dilation, 1, 1)) + _padding("padding", node.padding)
+    reasons = _limits(("dilation", node.dilation, 1, 1))
     if any(node.padding) and not never_negative(graph.maker, node.inputs[0]):
         reasons.append(
             f"padding {node.padding} around values that may be negative, this core pads with zeros"
         )
     large = max(node.window) > MOST_POOL or max(window_strides(graph, node)) > MOST_STRIDE
-    if large and max(node.padding) >= MOST_POOL:
-        reasons.append(f"padding {node.padding}, expected less than {MOST_POOL}")
     return _answer(
         reasons,
         Support(DECOMPOSED, f"windows of up to {MOST_POOL} elements, then their results")
@@ -257,10 +236,9 @@ def _(node: MaxPool, graph):
 
 @_judge.register
 def _(node: AveragePool, graph):
-    reasons = _padding("padding", node.padding)
     if any(node.padding) and not node.include_padding:
-        reasons.append(f"padding {node.padding} that does not count, this core counts it")
-    return _answer(reasons)
+        return Support(HOST, f"padding {node.padding} that does not count, this core counts it")
+    return _YES
 
 
 @_judge.register
@@ -322,10 +300,7 @@ def _(node: Concat, graph):
 @_judge.register
 def _(node: Pad, graph):
     reasons = [] if node.value == 0 else [f"pad with {node.value:g}, this core pads with 0"]
-    before, after = ((*sides[:-1], 0, 0)[:2] for sides in (node.before, node.after))
-    reasons += _padding("pad", (*before, *after)) + _limits(
-        ("pad of channels", (node.before[-1], node.after[-1]), 0, 1 << 20)
-    )
+    reasons += _limits(("pad of channels", (node.before[-1], node.after[-1]), 0, 1 << 20))
     return _answer(reasons, Support(DECOMPOSED, "as a convolution with one on a padded map"))
 
 

@@ -359,9 +359,14 @@ class Writer:
     def start_tiling(self, layer: Layer, given: Tiling | None) -> Tiling:
         """The tiling of a layer that a search begins with: the ``given`` one, if there is one."""
         batch, flat = self.network.batch, self.flat(layer)
-        found = widest(self.target, layer, batch, flat)
+        steps = max(
+            self.maps.buffers[tensor].steps
+            for tensor in (layer.source, layer.residual, layer.result)
+            if tensor is not None
+        )
+        found = widest(self.target, layer, batch, flat, steps)
         if given is not None:
-            check_tiling(self.target, layer, batch, flat, given)
+            check_tiling(self.target, layer, batch, flat, given, steps)
         return self.whole(layer, given or found)
 
     def whole(self, layer: Layer, tiling: Tiling) -> Tiling:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..layers import BLOCK, NARROW, Layer
+from ....common.inputs import KernelError
+from ..layers import BLOCK, MOST_STRIDE, NARROW, Layer
 from ..schedule.memory import MOST_SIDE
 from ..schedule.tiling import Target, Tiling, channels_of, ifm_channels, ifm_shapes, ofm_channels
 from .interleaved import interleaved_jobs
@@ -216,6 +217,7 @@ class JobMaker:
         )
         if (
             len(run) == 1
+            or source.line_slots > MOST_SIDE
             or (high - 1) * far * shares + lines > BLOCK
             or (last - first) * mem_w + (wide - 1) * apart >= BLOCK
             or len(layer.blocks) > 1
@@ -254,12 +256,14 @@ class JobMaker:
         ifm_c = ifm_channels(channels_of(layer.source, part))
         down, across = layer.stride
         row, column = top * down - layer.padding[0], left * across - layer.padding[2]
-        (far, apart), mem_w = layer.dilation, source.row_slots
+        (far, apart), mem_w = layer.dilation, source.step_slots
         skip = layer.taps[0] == 1 and down > 1 and mem_w * down <= MOST_SIDE
-        if skip:  # rows that no tap reads are not loaded
+        if source.steps > 1:
+            down = self._down(layer, source, ofm)
+        elif skip:  # rows that no tap reads are not loaded
             mem_w, down = mem_w * down, 1
         found = []
-        for r0, c0, high, wide in self._loads(layer, ofm, down, across, ifm_c):
+        for r0, c0, high, wide in self._loads(layer, source, ofm, down, across, ifm_c):
             shape = (
                 (ofm[0] - 1) * down + (high - 1) * far + 1,
                 (ofm[1] - 1) * across + (wide - 1) * apart + 1,
@@ -274,13 +278,28 @@ class JobMaker:
                     )
         return found
 
-    def _loads(self, layer, ofm, down, across, ifm_c):
-        """Blocks of taps with one load each: the layer's, or as many rows of one as ``ifm`` holds;
-        in the same order."""
+    @staticmethod
+    def _down(layer, source, ofm):
+        """Stride of the rows of ``ofm`` in a load of all steps between the rows of the source."""
+        if ofm[0] == 1:
+            return 1
+        down = layer.stride[0] * source.steps
+        if down > MOST_STRIDE:
+            raise KernelError(
+                f"a pooling of {layer.pool[0]} rows at stride {layer.stride[0]}, each "
+                f"{source.row_slots} slots long: expected at most "
+                f"{MOST_STRIDE // layer.stride[0] * MOST_SIDE}",
+                layer.name,
+            )
+        return down
+
+    def _loads(self, layer, source, ofm, down, across, ifm_c):
+        """Blocks of taps with one load each: the layer's, or as many rows of one as ``ifm`` holds,
+        one of a source whose rows are several steps apart; in the same order."""
         far, apart = layer.dilation
         for r, c, high, wide in layer.blocks:
             columns = (ofm[1] - 1) * across + (wide - 1) * apart + 1
-            most = high
+            most = high if source.steps == 1 else 1
             while most > 1 and not self.target.holds_ifm(
                 ((ofm[0] - 1) * down + (most - 1) * far + 1, columns, ifm_c)
             ):
@@ -294,11 +313,17 @@ class JobMaker:
         fits = shape[0] >= sides[0] and shape[1] >= sides[1] and shape[2] >= ofm_c
         exact = (
             not fits
-            or max(buffer.tensor.shares, layer.source.shares) > 1
+            or max(buffer.tensor.shares, layer.source.shares, buffer.steps) > 1
             or (layer.adds and tiling.exact_residual)
         )
         wanted = (*sides, ifm_channels(ofm_c)) if exact else shape
-        return Load(buffer.at(n, out, *start), buffer.row_slots, wanted)
+        if wanted[0] > 1 and buffer.steps > 1:
+            raise KernelError(
+                f"a pooling of {wanted[0]} rows behind a sum of maps with more than {MOST_SIDE} "
+                f"slots in a row: expected a layer of its own",
+                layer.name,
+            )
+        return Load(buffer.at(n, out, *start), buffer.step_slots, wanted)
 
     # Two layers on one feature map
 
@@ -313,6 +338,7 @@ class JobMaker:
             or (layer.rows, layer.columns) != (other.rows, other.columns)
             or layer.stride != other.stride
             or layer.strided
+            or self.maps.buffers[layer.source].steps > 1
             or layer.taps[0] == 1
             or max(layer.taps) > BLOCK
             or min(start) < 0

@@ -34,9 +34,12 @@ def line_jobs(maker: JobMaker, layer: Layer, tiling: Tiling, n: int) -> list[Job
     sides = layer.result.shape[:2]
     # Windows of a row lie one stride apart, those of a column as many rows of memory.
     steps = source.row_slots * layer.stride[0], layer.stride[1]
-    axis = max((0, 1), key=lambda axis: (steps[axis] <= MOST_SIDE, sides[axis]))
+    others = [maker.maps.buffers[t] for t in (layer.result, layer.residual) if t is not None]
+    # The greatest distance of the rows that a line takes of a map.
+    apart = max(steps[0], *(buffer.row_slots for buffer in others)), steps[1]
+    axis = max((0, 1), key=lambda axis: (apart[axis] <= MOST_SIDE, sides[axis]))
     step = min(steps[axis], MOST_SIDE)
-    count = 1 if steps[axis] > MOST_SIDE else _most(maker.target, layer, sides[axis])
+    count = 1 if apart[axis] > MOST_SIDE else _most(maker.target, layer, sides[axis])
     count = -(-sides[axis] // -(-sides[axis] // count))
     jobs = []
     for out in range(layer.result.channel_blocks):
@@ -88,8 +91,8 @@ def _job(maker, layer, tiling, out, n, place, count, step, axis):
     taps = maker.without_zeros(layer, out, taps)
 
     def line(buffer):
-        """Slots between the results of a line."""
-        return buffer.row_slots if axis == 0 else 1
+        """Slots between the results of a line; a single one has any."""
+        return min(buffer.row_slots, MOST_SIDE) if axis == 0 else 1
 
     residual = None
     if layer.residual is not None:

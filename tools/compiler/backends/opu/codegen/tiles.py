@@ -120,24 +120,36 @@ def starts(total: int, size: int) -> list[int]:
 
 
 def border_pads(buffer: Buffer, image: int, part: int) -> list[Pad]:
-    """The Pads that zero the border of the map that holds channel block ``part``."""
+    """The Pads that zero the border of the map that holds channel block ``part``. Ends and edges of
+    their arrays may lie among the data, which are written later."""
     (high, wide), shares = buffer.border, buffer.tensor.shares
     begin = buffer.at(image, part - part % shares, -high, -wide)
-    rows = buffer.mem_h * shares
+    # A row that is longer than one of an array's is several of them.
+    columns = buffer.mem_w // buffer.steps
+    rows, ends = (count * shares * buffer.steps for count in (buffer.mem_h, high))
 
-    def pad(row, count, width):
-        at = begin + row * buffer.mem_w * buffer.slot_units
-        return Pad(at, (count, buffer.mem_w), width)
+    def pad(row, count, width, shift=0):
+        at = begin + (row * columns + shift) * buffer.slot_units
+        return Pad(at, (count, columns), width)
 
-    # The columns. Of several arrays the ends lie among the data, which are written later.
-    pads = [
-        pad(row, min(MOST_SIDE, rows - row), wide)
-        for row in range(0, rows if wide else 0, MOST_SIDE)
-    ]
-    # That zeroes ``wide`` rows at either end; the others are covered by narrow arrays, all border.
-    ends = high * shares
-    for start in (wide, rows - ends):
-        for row in range(0, ends - wide, 2 * MOST_PAD):
-            size = min(2 * MOST_PAD, ends - wide - row)
+    def pads_of_columns(first, last, width, shift=0):
+        return [
+            pad(row, min(MOST_SIDE, last - row), width, shift)
+            for row in range(first, last, MOST_SIDE)
+        ]
+
+    if not wide or (wide <= MOST_PAD and not buffer.slack):
+        pads, zeroed = pads_of_columns(0, rows if wide else 0, wide), wide
+    else:
+        # The right border of a row and the left one of the next are side by side. Those before the
+        # first row and behind the last are in rows of the border.
+        between, last, pads, zeroed = buffer.steps, wide - MOST_PAD, [], 0
+        first = min(MOST_PAD - wide - buffer.slack, last)
+        for shift in range(first, last + 2 * MOST_PAD, 2 * MOST_PAD):
+            pads += pads_of_columns(between, rows - between, MOST_PAD, min(shift, last))
+    # Of the rows at either end ``zeroed`` are zero; narrow arrays, all border, cover the others.
+    for start in (zeroed, rows - ends):
+        for row in range(0, ends - zeroed, 2 * MOST_PAD):
+            size = min(2 * MOST_PAD, ends - zeroed - row)
             pads.append(pad(start + row, size, -(-size // 2)))
     return pads

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,10 +19,19 @@ from ..layers import BLOCK, Network, Tensor
 if TYPE_CHECKING:
     from ..grid import Grid
 
-__all__ = ["MOST_PAD", "MOST_SIDE", "Buffer", "Constants", "Maps", "OnChip", "OnChipFullError"]
+__all__ = [
+    "MOST_PAD",
+    "MOST_SIDE",
+    "Buffer",
+    "Constants",
+    "Maps",
+    "OnChip",
+    "OnChipFullError",
+    "wide_enough",
+]
 
 _MOST_UNITS = 1 << 22
-#: Slots of a row in memory, and rows that one ``pad`` reaches; width of its border.
+#: Slots from row to row, and rows, of one load, ``store`` or ``pad``; width of its border.
 MOST_SIDE, MOST_PAD = 1023, 15
 
 
@@ -92,10 +102,25 @@ class Buffer:
         """Rows of a map in memory, border included."""
         return self.tensor.height + 2 * self.border[0]
 
-    @property
+    @cached_property
     def mem_w(self) -> int:
-        """Columns of a map in memory, border included."""
+        """Columns of a map in memory, border included: a multiple of :attr:`steps`."""
+        return self._columns + self.slack
+
+    @property
+    def slack(self) -> int:
+        """Slots behind the border of a row that make it a multiple of :attr:`steps`."""
+        return -self._columns % self.steps
+
+    @property
+    def _columns(self):
         return self.tensor.width + 2 * self.border[1]
+
+    @cached_property
+    def steps(self) -> int:
+        """Equal steps from a row to the next, each at most :data:`MOST_SIDE` slots. With several,
+        one load or store takes a single row, or a load all steps between the rows."""
+        return -(-self._columns // (MOST_SIDE // self.tensor.shares))
 
     @property
     def abreast(self) -> int:
@@ -103,7 +128,7 @@ class Buffer:
         maps = self.tensor.maps
         return (
             maps
-            if self.tensor.split and not any(self.border) and (maps - 1) * self.mem_w < BLOCK
+            if self.tensor.split and not any(self.border) and (maps - 1) * self._columns < BLOCK
             else 1
         )
 
@@ -119,14 +144,22 @@ class Buffer:
         return self.tensor.shares * self.line_slots
 
     @property
+    def step_slots(self) -> int:
+        """Slots of a step for ``@mem.ifm``: the distance of rows if they are one step apart."""
+        return self.row_slots // self.steps
+
+    @property
     def mem(self) -> tuple[int, int]:
-        """Rows and columns for ``@mem.ofm``. A ``store`` does not use the rows."""
-        return min(self.mem_h, MOST_SIDE), self.row_slots
+        """Rows and columns for ``@mem.ofm``. A ``store`` does not use the rows, that of a single
+        row not the columns either."""
+        return min(self.mem_h, MOST_SIDE), min(self.row_slots, MOST_SIDE)
 
     @property
     def pads_overlap_data(self) -> bool:
-        """Whether the border is made zero in several arrays, whose ends lie among the data."""
-        return self.border[1] > 0 and self.mem_h * self.tensor.shares > MOST_SIDE
+        """Whether the border is made zero by arrays whose ends or edges lie among the data."""
+        high, wide = self.border
+        several = self.steps > 1 or self.mem_h * self.tensor.shares > MOST_SIDE
+        return wide > 0 and (several or high <= MOST_PAD < wide)
 
     @property
     def map_slots(self) -> int:
@@ -277,13 +310,16 @@ class Constants:
         return np.frombuffer(b"".join(self._parts), np.uint8)
 
 
-def _border(tensor, rows, columns):
+def wide_enough(tensor: Tensor, rows: int, columns: int) -> tuple[int, int]:
     """Border (rows, columns) of a tensor that needs at least these: equally wide on all sides if
     one ``pad`` can make it zero."""
     wide = max(rows, columns)
     high = (tensor.height + 2 * wide) * tensor.shares
     if wide <= MOST_PAD and max(high, tensor.width + 2 * wide) <= MOST_SIDE:
         return wide, wide
+    if columns > MOST_PAD:
+        # The arrays of such columns begin and end in the middle of a row.
+        return max(rows, 1), columns
     # Those of the columns zero as many rows.
     return max(rows, columns) if columns else rows, columns
 
@@ -326,7 +362,6 @@ class Maps:
         self.units = 0
         self.in_place: set[str] = set()
         self.overwritten: set[Tensor] = set()
-        self._padded = {}  # Tensor -> name of the layer whose padding is its border
         kept = set(network.results())
         lasting = set(network.inputs)
         if on_chip is not None:
@@ -340,11 +375,11 @@ class Maps:
         for index, layer in enumerate(network.layers):
             last.update(dict.fromkeys(layer.operands, index))
             rows, columns = wanted[layer.source]
-            wider = max(rows, *layer.padding[:2]), max(columns, *layer.padding[2:])
-            if wider != (rows, columns):
-                wanted[layer.source] = wider
-                self._padded[layer.source] = layer.name
-        borders = {tensor: _border(tensor, *wanted[tensor]) for tensor in tensors}
+            wanted[layer.source] = (
+                max(rows, *layer.padding[:2]),
+                max(columns, *layer.padding[2:]),
+            )
+        borders = {tensor: wide_enough(tensor, *wanted[tensor]) for tensor in tensors}
         # Memory behind the border that tensors may reach into which begin before it.
         self._crossing_units = max(
             (
@@ -430,19 +465,6 @@ class Maps:
         if base is None:
             raise OnChipFullError(f"tensor {tensor.name} does not fit on-chip memory")
         buffer = Buffer(tensor, base, self._images, border, self._slot_units)
-        if buffer.row_slots > MOST_SIDE:
-            raise KernelError(
-                f"tensor {tensor.name}: with its border it has {buffer.mem_h} x {buffer.mem_w} "
-                f"slots, at most {MOST_SIDE} in a row"
-                + (f" of {tensor.shares} channel blocks together" if tensor.shares > 1 else ""),
-                self._padded.get(tensor),
-            )
-        if border[1] > MOST_PAD:
-            raise KernelError(
-                f"tensor {tensor.name}: its border is {border[1]} slots wide at the sides, at most "
-                f"{MOST_PAD}",
-                self._padded.get(tensor),
-            )
         self._take(base, base + buffer.units)
         self._shapes = {s: g for s, g in self._shapes.items() if s != base}
         self._shapes[base] = buffer.geometry

@@ -13,6 +13,7 @@ from ......gateware.cores.opu.isa import MAX_POSITIONS, MAX_TAPS
 from ......gateware.cores.opu.types import SLOT, TypeSet, type_set
 from ....common.inputs import KernelError
 from ..layers import BLOCK, Layer, Tensor
+from .memory import MOST_SIDE
 
 __all__ = [
     "Target",
@@ -129,16 +130,19 @@ def _most_channels(tensor):
 
 
 def ifm_shapes(
-    layer: Layer, rows: int, columns: int, by_rows: bool = False
+    layer: Layer, rows: int, columns: int, by_rows: bool = False, steps: int = 1
 ) -> tuple[int, int, int]:
     """Shape of the ``ld.ifm`` for a tile of ``rows`` x ``columns`` results and the largest kernel
-    block in each direction; ``by_rows``: for a single row of taps."""
+    block in each direction; ``by_rows``: for a single row of taps; ``steps``: from one row of the
+    source to the next (:attr:`~.memory.Buffer.steps`)."""
     ifm_c = ifm_channels(_most_channels(layer.source))
     sides = []
     for axis, count in enumerate((rows, columns)):
         taps, stride = layer.taps[axis], layer.stride[axis]
         before = (count - 1) * layer.pool[2 + axis] + layer.pool[axis]
-        if axis == 0 and taps == 1:
+        if axis == 0 and steps > 1:
+            stride *= steps
+        elif axis == 0 and taps == 1:
             stride = 1  # rows in between are left out by the width of the map in memory
         wide = 1 if by_rows and axis == 0 else max(block[2 + axis] for block in layer.blocks)
         sides.append((before - 1) * stride + (wide - 1) * layer.dilation[axis] + 1)
@@ -160,7 +164,7 @@ def _residual_fits(target, layer, rows, columns):
     return target.holds_ifm((*sides, ifm_channels(_most_channels(layer.result))))
 
 
-def _fits(target, layer, rows, columns, flat, by_rows):
+def _fits(target, layer, rows, columns, flat, by_rows, steps):
     if flat:
         channels = ifm_channels(_most_channels(layer.source))
         slots = min(BLOCK, layer.source.channel_blocks * layer.taps[0] * layer.taps[1])
@@ -168,7 +172,7 @@ def _fits(target, layer, rows, columns, flat, by_rows):
             (rows, 1, ofm_channels(_most_channels(layer.result)))
         )
     return (
-        target.holds_ifm(ifm_shapes(layer, rows, columns, by_rows))
+        target.holds_ifm(ifm_shapes(layer, rows, columns, by_rows, steps))
         and target.holds_ofm(_ofm_shape(layer, rows, columns))
         and _residual_fits(target, layer, rows, columns)
     )
@@ -179,17 +183,17 @@ def _even(count, most):
     return -(-count // -(-count // most))
 
 
-def _by_rows(target, layer):
+def _by_rows(target, layer, steps):
     """Whether ``ifm`` cannot hold a whole window, so that one load serves only some rows of
     taps."""
-    return not target.holds_ifm(ifm_shapes(layer, 1, 1))
+    return steps > 1 or not target.holds_ifm(ifm_shapes(layer, 1, 1))
 
 
-def _most_rows(target, layer, height, columns, flat, by_rows):
-    low, high = 0, min(height, 127)
+def _most_rows(target, layer, height, columns, flat, by_rows, steps):
+    low, high = 0, min(height, 127 if flat or steps == 1 else 1)
     while low < high:
         middle = (low + high + 1) // 2
-        if _fits(target, layer, middle, columns, flat, by_rows):
+        if _fits(target, layer, middle, columns, flat, by_rows, steps):
             low = middle
         else:
             high = middle - 1
@@ -212,14 +216,15 @@ def _taps(target, layer):
     return taps
 
 
-def widest(target: Target, layer: Layer, images: int, flat: bool) -> Tiling:
-    """The :class:`Tiling` with the fewest tiles; raises :class:`KernelError` if not even one result
-    fits the buffers."""
+def widest(target: Target, layer: Layer, images: int, flat: bool, steps: int = 1) -> Tiling:
+    """The :class:`Tiling` with the fewest tiles, for maps whose rows are up to ``steps`` apart
+    (:attr:`~.memory.Buffer.steps`): with several, a tile is one row. Raises :class:`KernelError` if
+    not even one result fits the buffers."""
     height, width = (images, 1) if flat else layer.result.shape[:2]
-    best, by_rows = None, _by_rows(target, layer)
+    best, by_rows = None, _by_rows(target, layer, steps)
     for cuts in range(1, width + 1):
         columns = -(-width // cuts)
-        rows = _most_rows(target, layer, height, columns, flat, by_rows)
+        rows = _most_rows(target, layer, height, columns, flat, by_rows, steps)
         if rows:
             tiles = -(-height // rows) * -(-width // columns)
             if best is None or tiles < best[0]:
@@ -229,7 +234,7 @@ def widest(target: Target, layer: Layer, images: int, flat: bool) -> Tiling:
     if best is None:
         raise KernelError(
             f"one result needs ifm "
-            f"{list(ifm_shapes(layer, 1, 1, by_rows))} and ofm "
+            f"{list(ifm_shapes(layer, 1, 1, by_rows, steps))} and ofm "
             f"{list(_ofm_shape(layer, 1, 1))}; this build has ifm_lines = "
             f"{target.params['ifm_lines']}, "
             f"ofm_lines = {target.params['ofm_lines']}",
@@ -238,15 +243,23 @@ def widest(target: Target, layer: Layer, images: int, flat: bool) -> Tiling:
     return Tiling(best[1], best[2], _taps(target, layer))
 
 
-def check_tiling(target: Target, layer: Layer, images: int, flat: bool, tiling: Tiling) -> None:
-    """Raises KernelError if this build cannot hold the tiles of a given :class:`Tiling`."""
+def check_tiling(
+    target: Target, layer: Layer, images: int, flat: bool, tiling: Tiling, steps: int = 1
+) -> None:
+    """Raises KernelError if this build cannot hold the tiles of a given :class:`Tiling`;
+    ``steps``: as of :func:`widest`."""
     height, width = (images, 1) if flat else layer.result.shape[:2]
     rows, columns = min(tiling.rows, height), min(tiling.columns, width)
-    by_rows = _by_rows(target, layer)
-    if not _fits(target, layer, rows, columns, flat, by_rows):
+    if rows > 1 and steps > 1 and not flat:
+        raise KernelError(
+            f"tilings: layer {layer.name}: {rows} rows a tile of a map with more than {MOST_SIDE} "
+            f"slots in a row, expected 1"
+        )
+    by_rows = _by_rows(target, layer, steps)
+    if not _fits(target, layer, rows, columns, flat, by_rows, steps):
         raise KernelError(
             f"tilings: layer {layer.name}: {rows} x {columns} results need ifm "
-            f"{list(ifm_shapes(layer, rows, columns, by_rows))} and "
+            f"{list(ifm_shapes(layer, rows, columns, by_rows, steps))} and "
             f"ofm {list(_ofm_shape(layer, rows, columns))}; this build has ifm_lines = "
             f"{target.params['ifm_lines']}, "
             f"ofm_lines = {target.params['ofm_lines']}"
