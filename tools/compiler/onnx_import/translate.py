@@ -8,11 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from .draft import MOST_ELEMENTS, Draft, wanted_order
 from .errors import OnnxError, Refused, listed
 from .folding import FOLDED, fold
 from .inference import inferred_shapes
 from .operators import OPERATORS
+from .operators.chain import Chain
 from .reading import read_model
 from .step import Constant, Step, View
 
@@ -23,6 +26,8 @@ __all__ = ["import_onnx"]
 
 #: Operators that may have an empty operand in place of one that is left out.
 _EMPTY_OPERANDS = {"Resize"}
+#: Iterations of a Loop that are unrolled, at most.
+MOST_ITERATIONS = 128
 #: Value of a refused node's result whose shape is unknown, too.
 _UNKNOWN = object()
 
@@ -45,11 +50,17 @@ class _Translation:
     def __init__(self, path, model):
         self.path, self.model = path, model
         self.draft, self.refusals = (
-            Draft(model.name, {name for node in model.nodes for name in node.outputs}),
+            Draft(model.name, {name for node in model.every_node() for name in node.outputs}),
             [],
         )
         self.values = {name: Constant(data) for name, data in model.constants.items()}
-        self.read = {name for node in model.nodes for name in node.inputs if name}
+        self.read = {name for node in model.every_node() for name in node.inputs if name}
+        self.read |= {
+            name
+            for node in model.every_node()
+            for body in node.bodies.values()
+            for name in body.outputs
+        }
         self.used = self.read | {value.name for value in model.outputs}
         self.readers = _readers(model)
         self._inferred, self.folded = None, 0
@@ -138,7 +149,9 @@ class _Translation:
         step = Step(self.draft, node, self.model.opset, operands, self.used, self.readers)
         self.draft.node = node
         try:
-            results = self._translated(step, node)
+            results = (
+                self._controlled(step, node) if node.bodies else self._translated(step, node)
+            )
         except Refused as reason:
             self._refuse(node.name, node.operator, reason)
             results = [
@@ -152,6 +165,49 @@ class _Translation:
         ):
             if name:
                 self.values[name] = _UNKNOWN if value is None else value
+
+    def _controlled(self, step, node):
+        """Values of the outputs of an If whose condition is constant, or of a Loop, unrolled."""
+        if node.name in self.model.refused:
+            raise Refused(self.model.refused[node.name])
+        if any(operand is _UNKNOWN for operand in step.operands):
+            return [_UNKNOWN] * len(node.outputs)
+        if node.operator == "Loop":
+            return self._unrolled(step, node)
+        chosen = _truth(step, 0, "its condition")
+        return self._run(node.bodies["then_branch" if chosen else "else_branch"])
+
+    def _run(self, body):
+        """Translates the nodes of a subgraph; the values of its outputs."""
+        for node in body.nodes:
+            self._node(node)
+        return [self.values[name] for name in body.outputs]
+
+    def _unrolled(self, step, node):
+        """Values of the outputs of a Loop: the last values of what it carries, then what its
+        iterations give, one after the other along a new first axis."""
+        body = node.bodies["body"]
+        carried, rows = step.operands[2 : len(body.inputs)], []
+        most = step.operand(0)
+        if most is not None and not isinstance(most, Constant):
+            raise Refused("its number of iterations depends on the network's inputs")
+        most = np.inf if most is None else most.data.item()
+        going, refusals = step.operand(1) is None or _truth(step, 1, "its condition"), self.refusals
+        known = len(refusals)
+        while going and len(rows) < most:
+            if len(rows) == MOST_ITERATIONS:
+                raise Refused(f"more than {MOST_ITERATIONS} iterations: expected at most as many")
+            given = [Constant(np.int64(len(rows))), Constant(np.bool_(True)), *carried]
+            self.values.update(zip(body.inputs, given, strict=True))
+            condition, *results = self._run(body)
+            if len(refusals) > known:
+                return [_UNKNOWN] * len(node.outputs)
+            carried, scanned = results[: len(carried)], results[len(carried) :]
+            rows.append(scanned)
+            self.draft.node = node
+            step.operands = [condition]
+            going = _truth(step, 0, "its condition")
+        return [*carried, *(_stacked(step, column) for column in zip(*rows, strict=True))]
 
     def _translated(self, step, node):
         if node.name in self.model.refused:
@@ -195,6 +251,29 @@ class _Translation:
         return self.draft.stand_in(name, lengths)
 
 
+def _truth(step, index, what):
+    """A constant operand that is true or false."""
+    found = step.operand(index)
+    if not isinstance(found, Constant):
+        raise Refused(f"{what} depends on the network's inputs: expected a constant")
+    if found.data.size != 1:
+        raise Refused(f"{what} has the shape {found.lengths}: expected one element")
+    return bool(found.data.item())
+
+
+def _stacked(step, values):
+    """The values of a Loop's iterations along a new first axis."""
+    if all(isinstance(value, Constant) for value in values):
+        return Constant(np.stack([value.data for value in values]))
+    values = [
+        Constant(value.data[None])
+        if isinstance(value, Constant)
+        else step.draft.seen(value, (1, *value.lengths))
+        for value in values
+    ]
+    return Chain(step).join("rows", values, 0)
+
+
 #: Operator -> pairs (operand, result) of a recurrent layer: its first state, its last.
 _STATES = {"RNN": ((5, 1),), "GRU": ((5, 1),), "LSTM": ((5, 1), (6, 2))}
 
@@ -217,7 +296,7 @@ def _readers(model):
     """Readers of each tensor: name -> operators of the nodes that read it, "end" for an output of
     the network. Nodes that only pass the tensor on are replaced by their readers."""
     readers = {value.name: ["end"] for value in model.outputs}
-    for node in reversed(model.nodes):
+    for node in reversed(list(model.every_node())):
         through = node.operator in ("Identity", "Cast", "CastLike", "Dropout")
         found = readers.get(node.outputs[0], []) if through and node.outputs else [node.operator]
         for name in node.inputs[: 1 if through else None]:
