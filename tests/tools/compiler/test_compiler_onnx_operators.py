@@ -889,7 +889,11 @@ def test_what_is_not_taken_of_scikit_learns(tmp_path, nodes, reason):
             "200 steps: expected at most 128 of this layer",
         ),
         (
-            [node("Cast", ["x"], ["i"], name="n", to=7), node("Cast", ["i"], ["y"], to=1)],
+            [
+                node("Neg", ["x"], ["a"]),
+                node("Cast", ["a"], ["i"], name="n", to=7),
+                node("Cast", ["i"], ["y"], to=1),
+            ],
             (1, 4),
             {},
             "to = 7 of a tensor that flows: expected floats",

@@ -586,7 +586,7 @@ def test_whole_numbers_as_inputs_and_outputs(tmp_path):
     refused(
         make_model([node("Neg", ["x"], ["y"])], {"x": ((1, 2), np.int8)}, {"y": None}),
         tmp_path,
-        "holds whole numbers: expected a Cast to float in front of it",
+        "is computed from whole numbers: expected a Cast to float in front of the arithmetic",
     )
     graph = import_model(
         make_model(

@@ -466,9 +466,7 @@ def _body(path, onnx, graph, known):
     made = known | own | {name for node in nodes for name in node.outputs}
     for name in outputs:
         if name not in made:
-            raise OnnxError(
-                f"{path}: nothing makes {name}, an output of the subgraph {graph.name}"
-            )
+            raise OnnxError(f"{path}: nothing makes {name}, an output of the subgraph {graph.name}")
     return Body([*constants, *nodes], inputs, outputs)
 
 

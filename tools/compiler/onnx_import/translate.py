@@ -4,7 +4,8 @@ together."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,22 @@ __all__ = ["import_onnx"]
 
 #: Operators that may have an empty operand in place of one that is left out.
 _EMPTY_OPERANDS = {"Resize"}
+#: Operators of which a function of whole numbers may be made, element by element.
+_WHOLE = frozenset(
+    """
+    Abs Add And Cast Clip Div Equal Greater GreaterOrEqual Identity Less LessOrEqual Max Min Mul Neg
+    Not Sub Where
+    """.split()
+)
+#: Reason to refuse any other use of a :class:`_Whole`.
+_NO_TABLE = (
+    "is computed from whole numbers: expected a Cast to float in front of the arithmetic, or a "
+    "Gather from a constant table behind it"
+)
+#: Operators that move whole numbers and leave them as they are.
+_MOVES = frozenset({"Flatten", "Reshape", "Squeeze", "Transpose", "Unsqueeze"})
+#: Numbers that a table is asked for behind a function of whole numbers: times its rows, and more.
+_ASKED_TIMES, _ASKED_MORE = 2, 64
 #: Iterations of a Loop that are unrolled, at most.
 MOST_ITERATIONS = 128
 #: Value of a refused node's result whose shape is unknown, too.
@@ -46,6 +63,15 @@ def import_onnx(path: str | Path, content: bytes | None = None) -> Graph:
     return _Translation(path, read_model(path, content)).graph()
 
 
+@dataclass(frozen=True, eq=False)
+class _Whole:
+    """Whole numbers that the network computes, as the index of a table: a function of the integers
+    of ``source``. No core computes them exactly, so the table takes them over."""
+
+    source: View
+    function: Callable[[np.ndarray], np.ndarray]
+
+
 class _Translation:
     def __init__(self, path, model):
         self.path, self.model = path, model
@@ -53,6 +79,9 @@ class _Translation:
             Draft(model.name, {name for node in model.every_node() for name in node.outputs}),
             [],
         )
+        # Of the tensors that are functions of whole numbers; those that are nothing else are values
+        # as well.
+        self.whole: dict[str, _Whole] = {}
         self.values = {name: Constant(data) for name, data in model.constants.items()}
         self.read = {name for node in model.every_node() for name in node.inputs if name}
         self.read |= {
@@ -124,6 +153,8 @@ class _Translation:
             return self._refuse(
                 value.name, "output", "is a constant: expected a result of the network's inputs"
             )
+        if isinstance(found, _Whole):
+            return self._refuse(value.name, "output", _NO_TABLE)
         lengths = found.lengths
         told = value.shape
         if told is not None and (
@@ -149,9 +180,7 @@ class _Translation:
         step = Step(self.draft, node, self.model.opset, operands, self.used, self.readers)
         self.draft.node = node
         try:
-            results = (
-                self._controlled(step, node) if node.bodies else self._translated(step, node)
-            )
+            results = self._controlled(step, node) if node.bodies else self._translated(step, node)
         except Refused as reason:
             self._refuse(node.name, node.operator, reason)
             results = [
@@ -238,7 +267,62 @@ class _Translation:
             )
         if node.operator not in _EMPTY_OPERANDS:
             _check_elements(step.operands)
-        return OPERATORS[node.operator](step)
+        whole = self._function(step, node)
+        if whole is not None:
+            self.whole[node.outputs[0]] = whole
+        if node.operator == "Gather" and node.inputs[1] in self.whole:
+            step = _looked_up(step, self.whole[node.inputs[1]])
+        if any(isinstance(operand, _Whole) for operand in step.operands):
+            if whole is None:
+                raise Refused(f"its input {_NO_TABLE}")
+            return whole
+        try:
+            return OPERATORS[node.operator](step)
+        except Refused:
+            if whole is None:
+                raise
+            return whole
+
+    def _made_whole(self, node, view):
+        """Whether a node casts a real input to whole numbers, as in front of Keras' Embedding: the
+        input holds whole numbers already."""
+        whole = node.operator == "Cast" and node.attributes.get("to") in (6, 7)
+        return whole and view.grid is None and not self.draft.is_made(view)
+
+    def _function(self, step, node):
+        """The :class:`_Whole` that an operator gives of whole numbers, ``None`` if it gives none or
+        reads others too."""
+        first = step.operand(0)
+        if node.operator in _MOVES and isinstance(first, _Whole):
+            moved = step.rewritten(node.operator, [first.source, *step.operands[1:]])
+            return _Whole(OPERATORS[node.operator](moved), first.function)
+        if node.operator not in _WHOLE:
+            return None
+        parts: list[Constant | _Whole | None] = []
+        for name, operand in zip(node.inputs, step.operands, strict=False):
+            if operand is None:
+                parts.append(None)
+            elif isinstance(operand, Constant) and operand.data.size == 1:
+                parts.append(Constant(_wide(operand.data.reshape(()))))
+            elif name in self.whole:
+                parts.append(self.whole[name])
+            elif isinstance(operand, View) and (operand.integer or self._made_whole(node, operand)):
+                source = replace(operand, integer=True)
+                parts.append(_Whole(source, lambda numbers: numbers))
+            else:
+                return None
+        sources = [part.source for part in parts if isinstance(part, _Whole)]
+        if any(source != sources[0] for source in sources):
+            return None
+
+        def function(numbers):
+            operands = [
+                Constant(part.function(numbers)) if isinstance(part, _Whole) else part
+                for part in parts
+            ]
+            return _wide(fold(step.rewritten(node.operator, operands)).data)
+
+        return _Whole(sources[0], function)
 
     def _stand_in(self, name, operands):
         """Adds a placeholder of inferred shape for the result of a refused node, so that the nodes
@@ -249,6 +333,32 @@ class _Translation:
         if lengths is None or not any(isinstance(operand, View) for operand in operands):
             return _UNKNOWN
         return self.draft.stand_in(name, lengths)
+
+
+def _wide(data):
+    """Whole numbers of one width: onnx's evaluator wants equal types."""
+    return data.astype(np.int64) if data.dtype.kind in "iu" else data
+
+
+def _looked_up(step, whole):
+    """A Gather of a constant table by computed whole numbers, as one of another table by the
+    numbers that they are computed from."""
+    table = step.operand(0)
+    if not isinstance(table, Constant) or not table.data.ndim:
+        return step
+    if step.attribute("axis", 0) not in (0, -table.data.ndim):
+        return step
+    depth = len(table.data)
+    places = np.asarray(whole.function(np.arange(_ASKED_TIMES * depth + _ASKED_MORE)))
+    inside = (places >= -depth) & (places < depth)
+    if places.dtype.kind not in "iu" or not inside.any():
+        raise Refused("its indices are never those of its rows, for any whole number from 0 on")
+    inside = inside[: np.flatnonzero(inside)[-1] + 1]
+    data = table.data[np.where(inside, places[: len(inside)], 0)]
+    # What lies outside is no valid input.
+    data = np.where(inside.reshape(-1, *[1] * (data.ndim - 1)), data, 0)
+    grid = table.grid if table.grid is not None and not np.ndim(table.grid.scale) else None
+    return step.rewritten("Gather", [Constant(data, grid, table.whole), whole.source])
 
 
 def _truth(step, index, what):
@@ -265,6 +375,8 @@ def _stacked(step, values):
     """The values of a Loop's iterations along a new first axis."""
     if all(isinstance(value, Constant) for value in values):
         return Constant(np.stack([value.data for value in values]))
+    if any(isinstance(value, _Whole) for value in values):
+        raise Refused(f"what its iterations give {_NO_TABLE}")
     values = [
         Constant(value.data[None])
         if isinstance(value, Constant)
