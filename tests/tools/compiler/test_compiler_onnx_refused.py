@@ -269,7 +269,7 @@ def test_dynamic_shapes(tmp_path):
     )
     model = network(node("Relu", ["x"], ["y"]))
     model.graph.input[0].type.tensor_type.ClearField("shape")
-    refused(model, tmp_path, "onnx refuses it: Field 'shape'|has no shape: expected fixed lengths")
+    refused(model, tmp_path, r"x \(input\): has no shape: expected fixed lengths")
     for shape in (("batch", 4), (None, 4), (1, 4)):
         graph = import_model(network(node("Relu", ["x"], ["y"]), shape=shape), tmp_path)
         assert graph.inputs[0].batched and graph.inputs[0].shape == (4,)

@@ -525,10 +525,10 @@ def _check(path, onnx, proto, model):
     checked.CopyFrom(proto)
     del checked.graph.node[:]
     checked.graph.node.extend(nodes)
-    # Shapes of intermediate tensors and of outputs are computed, never believed; the checker wants
-    # outputs to have some.
+    # Shapes of intermediate tensors and of outputs are computed, never believed, and inputs without
+    # a shape are refused by name; the checker wants all to have some.
     del checked.graph.value_info[:]
-    for value in checked.graph.output:
+    for value in (*checked.graph.input, *checked.graph.output):
         value.type.tensor_type.shape.SetInParent()
     try:
         onnx.checker.check_model(checked)

@@ -144,7 +144,8 @@ def _joined(step: Step, first: _Term, second: _Term, kept: Collection[str], part
     letters = (*batch, *rows, *columns)
     if not inner or isinstance(first.value, Constant):
         left, right = (_ordered(step, one, (*letters, *inner)) for one in (first, second))
-        if isinstance(left, Constant):
+        product: View | Constant
+        if isinstance(left, Constant) and isinstance(right, Constant):
             product = Constant(left.data * right.data)
         else:
             product = Chain(step).of_two(part, "mul", left, right)
@@ -155,6 +156,7 @@ def _joined(step: Step, first: _Term, second: _Term, kept: Collection[str], part
         value = _ordered(step, term, [*batch, *order[0], *order[1]])
         factors.append(_shaped(step, value, [*many, *map(term.length, order)]))
     product = OPERATORS["MatMul"](step.rewritten("MatMul", factors))
+    assert isinstance(product, View)
     lengths = [
         (first if letter in first.letters else second).length([letter]) for letter in letters
     ]
