@@ -34,7 +34,7 @@ def _einsum(step):
     for number, term in enumerate(terms[1:], 1):
         later = {letter for other in terms[number + 1 :] for letter in other.letters}
         last = number == len(terms) - 1
-        total = _joined(step, total, term, {*wanted, *later}, "" if last else f"part_{number}")
+        total = _multiplied(step, total, term, {*wanted, *later}, "" if last else f"part_{number}")
     total = _summed(step, total, wanted, "" if len(terms) == 1 else "sum")
     return _ordered(step, total, wanted)
 
@@ -129,7 +129,7 @@ def _shaped(step, value, lengths):
     return step.draft.seen(value, lengths)
 
 
-def _joined(step: Step, first: _Term, second: _Term, kept: Collection[str], part: str) -> _Term:
+def _multiplied(step: Step, first: _Term, second: _Term, kept: Collection[str], part: str) -> _Term:
     """The product of two operands, summed over the letters that both have and that are not
     ``kept``."""
     first = _summed(step, first, {*kept, *second.letters}, f"{part or 'first'}_sum")
@@ -155,9 +155,9 @@ def _joined(step: Step, first: _Term, second: _Term, kept: Collection[str], part
     for term, order in ((first, (rows, inner)), (second, (inner, columns))):
         value = _ordered(step, term, [*batch, *order[0], *order[1]])
         factors.append(_shaped(step, value, [*many, *map(term.length, order)]))
-    product = OPERATORS["MatMul"](step.rewritten("MatMul", factors))
-    assert isinstance(product, View)
+    matrices = OPERATORS["MatMul"](step.rewritten("MatMul", factors))
+    assert isinstance(matrices, View)
     lengths = [
         (first if letter in first.letters else second).length([letter]) for letter in letters
     ]
-    return _Term(step.draft.seen(product, lengths), letters)
+    return _Term(step.draft.seen(matrices, lengths), letters)
