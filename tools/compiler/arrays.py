@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...gateware.isa.files import FileError, load_archive, load_array
-from ..errors import InputError
+from ..errors import InputError, suggestion
 from ..examples import user_path
 
 if TYPE_CHECKING:
@@ -44,6 +45,11 @@ def load_inputs(texts: Sequence[str], ports: Sequence[Port], option: str) -> dic
         name, sign, rest = text.partition("=")
         if sign and name in names:
             found[name] = _array(rest, option)
+        elif sign and not os.path.exists(re.sub(r"(\.npz):.*", r"\1", text)):
+            raise InputError(
+                f"{option} {text}: no such file, and the network has no input {name!r}"
+                f"{suggestion(name, names)}"
+            )
         elif len(names) == 1 and len(texts) == 1:
             found[names[0]] = _array(text, option)
         elif text.lower().endswith(".npz"):

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["check_arrays", "check_inputs", "from_graph", "to_graph", "to_numbers", "to_values"]
 
+#: The greatest number that a network in single precision computes with.
+_GREATEST = float(np.finfo(np.float32).max)
+
 
 def to_graph(port: Port, values: np.ndarray) -> np.ndarray:
     """Converts a user's array for the input ``port`` into real numbers of the graph's tensor,
@@ -26,7 +29,7 @@ def to_graph(port: Port, values: np.ndarray) -> np.ndarray:
     Raises
     ------
     InputError
-        Another shape, or a value that is no finite number.
+        Another shape, or a value that is no finite number of float32.
     """
     values = np.asarray(values)
     if values.dtype.kind not in "iufb":
@@ -38,6 +41,11 @@ def to_graph(port: Port, values: np.ndarray) -> np.ndarray:
         )
     if not np.isfinite(values).all():
         raise InputError(f"input {port.name} holds NaN or infinity, expected finite numbers")
+    if np.abs(values.astype(np.float64)).max(initial=0.0) > _GREATEST:
+        raise InputError(
+            f"input {port.name} holds numbers greater than {_GREATEST:.3g}, expected those of "
+            f"float32"
+        )
     real = (
         values.astype(np.float64)
         if port.scale is None

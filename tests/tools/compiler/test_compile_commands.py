@@ -137,6 +137,10 @@ def test_infer_refuses(plans, capsys, tmp_path, monkeypatch, change, message):
         ({"-o": None}, "expected a folder for the plan"),
         ({"--percentile": "3"}, "expected more than 50"),
         ({"--calibrate": f"{DATA}:labels"}, "input pixels has the shape"),
+        (
+            {"--calibrate": f"pixel={DATA}:calibration"},
+            "no such file, and the network has no input 'pixel'; did you mean pixels?",
+        ),
         ({"-o": "file"}, "is a file"),
         ({"--images": "0"}, "--images 0: expected a number from 1 on, or auto"),
         ({"-o": "full"}, "holds files that are no plan"),

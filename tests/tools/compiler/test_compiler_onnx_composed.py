@@ -14,6 +14,7 @@ from quintet.tools.compiler.verification import random_inputs, verify_plan  # no
 from quintet.tools.targets import open_target  # noqa: E402
 from tests.tools.compiler.onnx_models import (  # noqa: E402
     check,
+    compare,
     feeds_of,
     import_model,
     make_model,
@@ -54,6 +55,31 @@ def one(operator, shape, constants=(), opset=20, **attributes):
 @pytest.mark.parametrize("spread", [0.01, 1.0, 30.0])
 def test_functions(tmp_path, operator, attributes, spread):
     check(one(operator, (1, 2, 3), **attributes), tmp_path, spread=spread)
+
+
+@pytest.mark.parametrize("axis", [1, -1])
+@pytest.mark.parametrize("exclusive", [0, 1])
+@pytest.mark.parametrize("reverse", [0, 1])
+def test_running_sums(tmp_path, axis, exclusive, reverse):
+    model = one("CumSum", (1, 4, 3), [np.array(axis)], exclusive=exclusive, reverse=reverse)
+    check(model, tmp_path)
+
+
+@pytest.mark.parametrize("size", [1, 3, 4, 9])
+def test_local_response_normalization(tmp_path, size):
+    """By the text, since onnxruntime has none of an even number of channels."""
+    model = one("LRN", (1, 5, 2, 3), size=size, alpha=0.5, beta=0.75, bias=2.0)
+    graph = check(model, tmp_path) if size % 2 else import_model(model, tmp_path)
+    feeds = feeds_of(graph)
+    x = feeds["x"].astype(float)
+    sums = np.stack(
+        [
+            (x[:, max(0, c - (size - 1) // 2) : c + size // 2 + 1] ** 2).sum(axis=1)
+            for c in range(5)
+        ],
+        axis=1,
+    )
+    compare(run_here(graph, feeds), {"y": x / (2.0 + 0.5 / size * sums) ** 0.75})
 
 
 @pytest.mark.parametrize("shape", [(1, 3, 5), (1, 4, 3, 5), (1, 1, 2, 2)])
@@ -134,6 +160,14 @@ def test_maps_are_enlarged(tmp_path, shape, factors, attributes):
             [None, np.float32([1, 1, 2, 2])],
             {**NEAREST, "coordinate_transformation_mode": "tf_crop_and_resize"},
             "coordinate_transformation_mode = 'tf_crop_and_resize': expected asymmetric, half_",
+        ),
+        ("LRN", (4,), [], {"size": 3}, "expected channels behind the batch"),
+        (
+            "LRN",
+            (1, 3, 4, 4),
+            [],
+            {"size": 3, "bias": 0.0},
+            "bias = 0, alpha = 0.0001: expected bias > 0 and alpha >= 0",
         ),
         (
             "InstanceNormalization",

@@ -429,6 +429,7 @@ def test_parts_of_a_file_that_are_not_taken(tmp_path):
         (np.zeros((2, 4)), r"input x has the shape \(2, 4\), expected \(inputs, 3\)"),
         (np.zeros(3), r"input x has the shape \(3,\), expected \(inputs, 3\)"),
         (np.array([[1, np.nan, 2]]), "input x holds NaN or infinity, expected finite numbers"),
+        (np.array([[1, 1e39, 2]]), r"input x holds numbers greater than 3.4e\+38, expected those"),
         (np.array([["a", "b", "c"]]), "input x holds <U1, expected numbers"),
     ],
 )

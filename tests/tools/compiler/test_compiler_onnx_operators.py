@@ -164,6 +164,17 @@ def test_pad(tmp_path, data):
     check(one("Pad", shape, [np.array(pads), *value]), tmp_path)
 
 
+@pytest.mark.parametrize(
+    "pads",
+    [
+        (0, 0, -1, 0, 0, 0, 0, -2),  # rows and columns go
+        (0, 0, -1, 2, 0, 0, 1, -2),  # some come, others go
+    ],
+)
+def test_negative_pads_take_away(tmp_path, pads):
+    check(one("Pad", (1, 2, 4, 5), [np.array(pads), np.array(0.5)]), tmp_path)
+
+
 @pytest.mark.parametrize("opset", [18, 21])
 def test_pad_of_some_axes(tmp_path, opset):
     check(
@@ -834,8 +845,14 @@ def test_what_is_not_taken_of_scikit_learns(tmp_path, nodes, reason):
         (
             [node("Pad", ["x", "p"], ["y"], name="n")],
             (1, 4),
+            {"p": np.array([0, -4, 0, 0])},
+            r"n \(Pad\): its pads leave nothing of \(1, 4\)",
+        ),
+        (
+            [node("Pad", ["x", "p"], ["y"], name="n", mode="edge")],
+            (1, 4),
             {"p": np.array([0, -1, 0, 0])},
-            r"pads = \[0, -1, 0, 0\].*a Slice takes away",
+            r"pads = \[0, -1, 0, 0\] of mode 'edge': expected non-negative integers",
         ),
         (
             [node("PRelu", ["x", "s"], ["y"], name="n")],
@@ -889,7 +906,11 @@ def test_what_is_not_taken_of_scikit_learns(tmp_path, nodes, reason):
             "200 steps: expected at most 128 of this layer",
         ),
         (
-            [node("Cast", ["x"], ["i"], name="n", to=7), node("Cast", ["i"], ["y"], to=1)],
+            [
+                node("Neg", ["x"], ["a"]),
+                node("Cast", ["a"], ["i"], name="n", to=7),
+                node("Cast", ["i"], ["y"], to=1),
+            ],
             (1, 4),
             {},
             "to = 7 of a tensor that flows: expected floats",

@@ -228,6 +228,8 @@ def test_folders_that_are_no_plans(pim_plan, tmp_path):
     with pytest.raises(PlanError, match="no plan.toml there: no plan"):
         load_plan(tmp_path)
     (tmp_path / "mine.txt").write_text("x")
+    with pytest.raises(PlanError, match="mine.txt: is a file; expected the folder of a plan"):
+        load_plan(tmp_path / "mine.txt")
     with pytest.raises(PlanError, match="holds files that are no plan"):
         save_plan(pim_plan, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]

@@ -142,6 +142,15 @@ def _expanded(step, data):
     return np.broadcast_shapes(data.shape, _bounded(step.numbers(1, "shape")))
 
 
+def _product(step, data):
+    first, second = (
+        one.T if step.attribute(name, 0) else one
+        for one, name in ((data, "transA"), (step.operand(1).data, "transB"))
+    )
+    batch = np.broadcast_shapes(first.shape[:-2], second.shape[:-2])
+    return (*batch, *first.shape[-2:-1], second.shape[-1])
+
+
 def _padded(step, data):
     low, high = np.reshape(step.numbers(1, "pads"), (2, -1))
     return [
@@ -168,6 +177,7 @@ _ELEMENTWISE = frozenset(
 _SHAPES = {
     "Expand": _expanded,
     "Gather": _gathered,
+    **dict.fromkeys(("MatMul", "Gemm"), _product),
     "OneHot": lambda step, data: (*data.shape, int(step.operand(1).data.item())),
     "Pad": _padded,
     "Range": _range_length,
@@ -187,8 +197,9 @@ _OWN = {
 #: Operators that are computed on constants.
 FOLDED = frozenset(_OWN) | frozenset(
     """
-    Abs Add And Ceil Clip Concat Cos CumSum Div Equal Exp Expand Flatten Floor Gather Greater
-    GreaterOrEqual Identity IsNaN Less LessOrEqual Log Max Min Mod Mul Neg Not OneHot Or Pad Pow
+    Abs Add And Ceil Clip Concat Cos CumSum Div Equal Exp Expand Flatten Floor Gather Gemm
+    Greater GreaterOrEqual Identity IsNaN Less LessOrEqual Log MatMul Max Min Mod Mul Neg Not OneHot
+    Or Pad Pow
     Range Reciprocal ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum Relu Reshape Round Sigmoid
     Sign Sin Size Slice Sqrt Squeeze Sub Sum Tanh Tile Transpose Trilu Unsqueeze Where Xor
     """.split()
@@ -219,6 +230,7 @@ _OPTIONAL = {
     "Trilu",
     "Split",
     "Clip",
+    "Gemm",
     "Pad",
 }
 

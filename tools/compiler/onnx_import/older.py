@@ -25,7 +25,7 @@ class _Older:
     def __init__(self, model: Model):
         self._model = model
         self._taken = set(model.constants)
-        for node in model.nodes:
+        for node in model.every_node():
             self._taken.update((*node.inputs, *node.outputs))
 
     def constant(self, node: Node, what: str, data: Any) -> str:
@@ -97,7 +97,7 @@ def modernise(model: Model) -> None:
     if model.opset >= FORM:
         return
     older = _Older(model)
-    for node in model.nodes:
+    for node in model.every_node():
         if node.domain == "" and node.operator in _REWRITTEN and node.name not in model.refused:
             _REWRITTEN[node.operator](older, node)
     model.opset = FORM

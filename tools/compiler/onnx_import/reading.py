@@ -4,6 +4,7 @@ module that uses the package onnx."""
 
 import json
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
@@ -20,7 +21,7 @@ from .external import external_bytes
 from .formats import other_format
 from .older import modernise
 
-__all__ = ["OLDEST_OPSET", "Model", "Node", "Value", "read_model"]
+__all__ = ["OLDEST_OPSET", "Body", "Model", "Node", "Value", "read_model"]
 
 #: Earlier ones broadcast by an attribute.
 OLDEST_OPSET = 7
@@ -35,8 +36,20 @@ _LEARNING = "ai.onnx.ml"
 
 
 @dataclass
+class Body:
+    """A subgraph of a control-flow node: its nodes in execution order, which also read tensors of
+    the graph around it, and the names of its own inputs and outputs."""
+
+    nodes: list["Node"]
+    inputs: list[str]
+    outputs: list[str]
+
+
+@dataclass
 class Node:
-    """A node of the model: ``attributes`` are numbers, strings, lists of those, or arrays."""
+    """A node of the model: ``attributes`` are numbers, strings, lists of those, or arrays;
+    ``bodies``: attribute -> subgraph of an If or a Loop, whose ``inputs`` also list the tensors
+    that its subgraphs read."""
 
     name: str
     operator: str
@@ -44,6 +57,7 @@ class Node:
     inputs: list[str]
     outputs: list[str]
     attributes: dict[str, Any]
+    bodies: dict[str, Body] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -70,7 +84,20 @@ class Model:
     refused: dict[str, str] = field(default_factory=dict)
     vocabulary: tuple[str, ...] = ()
 
+    def every_node(self) -> Iterator[Node]:
+        """All nodes in execution order, those of subgraphs before the node that holds them."""
+        return _with_bodies(self.nodes)
 
+
+def _with_bodies(nodes):
+    for node in nodes:
+        for body in node.bodies.values():
+            yield from _with_bodies(body.nodes)
+        yield node
+
+
+#: Control flow whose subgraphs are read -> the attributes that hold them.
+_CONTROL = {"If": ("then_branch", "else_branch"), "Loop": ("body",)}
 #: Domain -> its operators that are read, of exports by quantising trainers.
 _TRAINERS = dict.fromkeys(
     ("qonnx.custom_op.general", "finn.custom_op.general", "onnx.brevitas"),
@@ -137,15 +164,19 @@ def _checked(path: Path, onnx: ModuleType, proto: Any) -> Model:
     opset = _opset(path, onnx, proto)
     if not proto.graph.node:
         raise OnnxError(f"{path}: the graph is empty")
-    if len(proto.graph.node) > _MOST_NODES:
-        raise OnnxError(f"{path}: {len(proto.graph.node)} nodes: expected at most {_MOST_NODES}")
+    proto = _without_functions(path, proto)
+    count = sum(len(graph.node) for graph in _graphs(proto.graph))
+    if count > _MOST_NODES:
+        raise OnnxError(f"{path}: {count} nodes: expected at most {_MOST_NODES}")
     _names(path, proto.graph)
     _name_all(proto.graph)
     named = proto.graph.name not in _NAMES_OF_EVERY_GRAPH
     model = Model(proto.graph.name if named else path.stem, opset)
     model.refused = _refused(onnx, proto, opset)
     model.vocabulary = _vocabulary(proto)
-    elements = sum(prod(tensor.dims) for tensor in proto.graph.initializer)
+    elements = sum(
+        prod(tensor.dims) for graph in _graphs(proto.graph) for tensor in graph.initializer
+    )
     if elements > _MOST_ELEMENTS:
         raise OnnxError(f"{path}: {elements:,} weights: expected at most {_MOST_ELEMENTS:,}")
     model.constants = {
@@ -160,7 +191,7 @@ def _checked(path: Path, onnx: ModuleType, proto: Any) -> Model:
     ]
     model.outputs = [_value(path, onnx, value, "output") for value in proto.graph.output]
     known = {*model.constants, *(value.name for value in model.inputs)}
-    model.nodes = _ordered(path, _nodes(path, onnx, proto.graph), known)
+    model.nodes = _nodes(path, onnx, proto.graph, known)
     made = known | {name for node in model.nodes for name in node.outputs}
     for value in model.outputs:
         if value.name not in made:
@@ -174,6 +205,41 @@ def _checked(path: Path, onnx: ModuleType, proto: Any) -> Model:
         _check(path, onnx, proto, model)
     modernise(model)
     return model
+
+
+def _without_functions(path, proto):
+    """The model with the nodes of its local functions in place of their calls."""
+    if not proto.functions:
+        return proto
+    callers = {
+        (function.domain, function.name): {
+            (node.domain, node.op_type) for graph in _graphs(function) for node in graph.node
+        }
+        for function in proto.functions
+    }
+    while leaves := [name for name, called in callers.items() if not called & callers.keys()]:
+        for name in leaves:
+            del callers[name]
+    if callers:
+        name = next(iter(callers))[1]
+        raise OnnxError(f"{path}: the local function {name} calls itself, or one that does")
+    from onnx import inliner
+
+    try:
+        return inliner.inline_local_functions(proto)
+    except Exception as error:  # the inliner is C++ and names no type
+        raise OnnxError(
+            f"{path}: its local functions cannot be expanded: {_first_line(error)}"
+        ) from None
+
+
+def _graphs(graph):
+    """A graph, or a function, and the subgraphs of its control flow."""
+    yield graph
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.name in _CONTROL.get(node.op_type, ()):
+                yield from _graphs(attribute.g)
 
 
 def _vocabulary(proto):
@@ -206,10 +272,15 @@ def _names(path, graph):
     unique."""
     every = [
         name
-        for node in graph.node
+        for part in _graphs(graph)
+        for node in part.node
         for name in (node.name, node.op_type, node.domain, *node.input, *node.output)
     ]
-    every += [one.name for one in (*graph.initializer, *graph.input, *graph.output)]
+    every += [
+        one.name
+        for part in _graphs(graph)
+        for one in (*part.initializer, *part.input, *part.output)
+    ]
     # Protobuf gives bytes where a text is no UTF-8.
     broken = [name for name in every if not isinstance(name, str)]
     if broken:
@@ -231,8 +302,9 @@ def _name_all(graph):
     without a name gets its operator and its number, one whose name is taken gets its number behind
     it.
     """
-    names, given = {node.name for node in graph.node}, set()
-    for index, node in enumerate(graph.node):
+    nodes = [node for part in _graphs(graph) for node in part.node]
+    names, given = {node.name for node in nodes}, set()
+    for index, node in enumerate(nodes):
         if not node.name or node.name in given:
             node.name = f"{node.name or node.op_type}_{index}"
             while node.name in names:
@@ -250,14 +322,19 @@ def _refused(onnx, proto, opset):
         {"": opset, **({_LEARNING: learning[0]} if learning else {})},
     )
     refused = {}
-    for node in proto.graph.node:
+    for node in (node for graph in _graphs(proto.graph) for node in graph.node):
         if node.op_type in _TRAINERS.get(node.domain, ()):
             continue
         if node.domain not in (*_DEFAULT_DOMAINS, _LEARNING):
             refused[node.name] = f"of the domain {node.domain}: expected ONNX's own operators"
+        elif node.op_type in _CONTROL:
+            held = {attribute.name for attribute in node.attribute if attribute.HasField("g")}
+            lacking = [name for name in _CONTROL[node.op_type] if name not in held]
+            if lacking:
+                refused[node.name] = f"has no graph {lacking[0]}"
         elif any(attribute.HasField("g") or attribute.graphs for attribute in node.attribute):
             refused[node.name] = (
-                "holds a graph of its own (control flow): expected operators without subgraphs"
+                "holds a graph of its own: expected no control flow but If and Loop"
             )
         else:
             try:
@@ -346,10 +423,16 @@ def _length(dimension):
     return dimension.dim_param or None
 
 
-def _nodes(path, onnx, graph):
+def _nodes(path, onnx, graph, known):
+    """Nodes of a graph in execution order. ``known``: names of tensors that they may read beside
+    their own."""
+    visible, nodes = known | {name for node in graph.node for name in node.output}, []
     for node in graph.node:
-        attributes = {}
+        attributes, bodies = {}, {}
         for attribute in node.attribute:
+            if attribute.name in _CONTROL.get(node.op_type, ()) and attribute.HasField("g"):
+                bodies[attribute.name] = _body(path, onnx, attribute.g, visible)
+                continue
             if attribute.HasField("t"):
                 attributes[attribute.name] = _array(path, onnx, attribute.t)
                 continue
@@ -362,7 +445,35 @@ def _nodes(path, onnx, graph):
             found = [_text(one) for one in found] if isinstance(found, list) else _text(found)
             attributes[attribute.name] = found
         domain = "" if node.domain in _DEFAULT_DOMAINS else node.domain
-        yield Node(node.name, node.op_type, domain, list(node.input), list(node.output), attributes)
+        around = {name for body in bodies.values() for name in _read_around(body)}
+        inputs = [*node.input, *sorted(around - set(node.input))]
+        nodes.append(
+            Node(node.name, node.op_type, domain, inputs, list(node.output), attributes, bodies)
+        )
+    return _ordered(path, nodes, known)
+
+
+def _body(path, onnx, graph, known):
+    """The :class:`Body` of a subgraph; its constants become nodes."""
+    inputs = [value.name for value in graph.input]
+    constants = [
+        Node(tensor.name, "Constant", "", [], [tensor.name], {"value": _array(path, onnx, tensor)})
+        for tensor in graph.initializer
+    ]
+    own = {*inputs, *(tensor.name for tensor in graph.initializer)}
+    nodes = _nodes(path, onnx, graph, known | own)
+    outputs = [value.name for value in graph.output]
+    made = known | own | {name for node in nodes for name in node.outputs}
+    for name in outputs:
+        if name not in made:
+            raise OnnxError(f"{path}: nothing makes {name}, an output of the subgraph {graph.name}")
+    return Body([*constants, *nodes], inputs, outputs)
+
+
+def _read_around(body):
+    """Names of the tensors that a subgraph reads of the graph around it."""
+    read = {name for node in body.nodes for name in node.inputs if name} | set(body.outputs)
+    return read - set(body.inputs) - {name for node in body.nodes for name in node.outputs}
 
 
 def _text(value):
@@ -414,10 +525,10 @@ def _check(path, onnx, proto, model):
     checked.CopyFrom(proto)
     del checked.graph.node[:]
     checked.graph.node.extend(nodes)
-    # Shapes of intermediate tensors and of outputs are computed, never believed; the checker wants
-    # outputs to have some.
+    # Shapes of intermediate tensors and of outputs are computed, never believed, and inputs without
+    # a shape are refused by name; the checker wants all to have some.
     del checked.graph.value_info[:]
-    for value in checked.graph.output:
+    for value in (*checked.graph.input, *checked.graph.output):
         value.type.tensor_type.shape.SetInParent()
     try:
         onnx.checker.check_model(checked)

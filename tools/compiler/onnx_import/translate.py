@@ -4,15 +4,19 @@ together."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from .draft import MOST_ELEMENTS, Draft, wanted_order
 from .errors import OnnxError, Refused, listed
 from .folding import FOLDED, fold
 from .inference import inferred_shapes
 from .operators import OPERATORS
+from .operators.chain import Chain
 from .reading import read_model
 from .step import Constant, Step, View
 
@@ -23,6 +27,24 @@ __all__ = ["import_onnx"]
 
 #: Operators that may have an empty operand in place of one that is left out.
 _EMPTY_OPERANDS = {"Resize"}
+#: Operators of which a function of whole numbers may be made, element by element.
+_WHOLE = frozenset(
+    """
+    Abs Add And Cast Clip Div Equal Greater GreaterOrEqual Identity Less LessOrEqual Max Min Mul Neg
+    Not Sub Where
+    """.split()
+)
+#: Reason to refuse any other use of a :class:`_Whole`.
+_NO_TABLE = (
+    "is computed from whole numbers: expected a Cast to float in front of the arithmetic, or a "
+    "Gather from a constant table behind it"
+)
+#: Operators that move whole numbers and leave them as they are.
+_MOVES = frozenset({"Flatten", "Reshape", "Squeeze", "Transpose", "Unsqueeze"})
+#: Numbers that a table is asked for behind a function of whole numbers: times its rows, and more.
+_ASKED_TIMES, _ASKED_MORE = 2, 64
+#: Iterations of a Loop that are unrolled, at most.
+MOST_ITERATIONS = 128
 #: Value of a refused node's result whose shape is unknown, too.
 _UNKNOWN = object()
 
@@ -41,15 +63,33 @@ def import_onnx(path: str | Path, content: bytes | None = None) -> Graph:
     return _Translation(path, read_model(path, content)).graph()
 
 
+@dataclass(frozen=True, eq=False)
+class _Whole:
+    """Whole numbers that the network computes, as the index of a table: a function of the integers
+    of ``source``. No core computes them exactly, so the table takes them over."""
+
+    source: View
+    function: Callable[[np.ndarray], np.ndarray]
+
+
 class _Translation:
     def __init__(self, path, model):
         self.path, self.model = path, model
         self.draft, self.refusals = (
-            Draft(model.name, {name for node in model.nodes for name in node.outputs}),
+            Draft(model.name, {name for node in model.every_node() for name in node.outputs}),
             [],
         )
+        # Of the tensors that are functions of whole numbers; those that are nothing else are values
+        # as well.
+        self.whole: dict[str, _Whole] = {}
         self.values = {name: Constant(data) for name, data in model.constants.items()}
-        self.read = {name for node in model.nodes for name in node.inputs if name}
+        self.read = {name for node in model.every_node() for name in node.inputs if name}
+        self.read |= {
+            name
+            for node in model.every_node()
+            for body in node.bodies.values()
+            for name in body.outputs
+        }
         self.used = self.read | {value.name for value in model.outputs}
         self.readers = _readers(model)
         self._inferred, self.folded = None, 0
@@ -113,6 +153,8 @@ class _Translation:
             return self._refuse(
                 value.name, "output", "is a constant: expected a result of the network's inputs"
             )
+        if isinstance(found, _Whole):
+            return self._refuse(value.name, "output", _NO_TABLE)
         lengths = found.lengths
         told = value.shape
         if told is not None and (
@@ -138,7 +180,7 @@ class _Translation:
         step = Step(self.draft, node, self.model.opset, operands, self.used, self.readers)
         self.draft.node = node
         try:
-            results = self._translated(step, node)
+            results = self._controlled(step, node) if node.bodies else self._translated(step, node)
         except Refused as reason:
             self._refuse(node.name, node.operator, reason)
             results = [
@@ -152,6 +194,49 @@ class _Translation:
         ):
             if name:
                 self.values[name] = _UNKNOWN if value is None else value
+
+    def _controlled(self, step, node):
+        """Values of the outputs of an If whose condition is constant, or of a Loop, unrolled."""
+        if node.name in self.model.refused:
+            raise Refused(self.model.refused[node.name])
+        if any(operand is _UNKNOWN for operand in step.operands):
+            return [_UNKNOWN] * len(node.outputs)
+        if node.operator == "Loop":
+            return self._unrolled(step, node)
+        chosen = _truth(step, 0, "its condition")
+        return self._run(node.bodies["then_branch" if chosen else "else_branch"])
+
+    def _run(self, body):
+        """Translates the nodes of a subgraph; the values of its outputs."""
+        for node in body.nodes:
+            self._node(node)
+        return [self.values[name] for name in body.outputs]
+
+    def _unrolled(self, step, node):
+        """Values of the outputs of a Loop: the last values of what it carries, then what its
+        iterations give, one after the other along a new first axis."""
+        body = node.bodies["body"]
+        carried, rows = step.operands[2 : len(body.inputs)], []
+        most = step.operand(0)
+        if most is not None and not isinstance(most, Constant):
+            raise Refused("its number of iterations depends on the network's inputs")
+        most = np.inf if most is None else most.data.item()
+        going, refusals = step.operand(1) is None or _truth(step, 1, "its condition"), self.refusals
+        known = len(refusals)
+        while going and len(rows) < most:
+            if len(rows) == MOST_ITERATIONS:
+                raise Refused(f"more than {MOST_ITERATIONS} iterations: expected at most as many")
+            given = [Constant(np.int64(len(rows))), Constant(np.bool_(True)), *carried]
+            self.values.update(zip(body.inputs, given, strict=True))
+            condition, *results = self._run(body)
+            if len(refusals) > known:
+                return [_UNKNOWN] * len(node.outputs)
+            carried, scanned = results[: len(carried)], results[len(carried) :]
+            rows.append(scanned)
+            self.draft.node = node
+            step.operands = [condition]
+            going = _truth(step, 0, "its condition")
+        return [*carried, *(_stacked(step, column) for column in zip(*rows, strict=True))]
 
     def _translated(self, step, node):
         if node.name in self.model.refused:
@@ -182,7 +267,62 @@ class _Translation:
             )
         if node.operator not in _EMPTY_OPERANDS:
             _check_elements(step.operands)
-        return OPERATORS[node.operator](step)
+        whole = self._function(step, node)
+        if whole is not None:
+            self.whole[node.outputs[0]] = whole
+        if node.operator == "Gather" and node.inputs[1] in self.whole:
+            step = _looked_up(step, self.whole[node.inputs[1]])
+        if any(isinstance(operand, _Whole) for operand in step.operands):
+            if whole is None:
+                raise Refused(f"its input {_NO_TABLE}")
+            return whole
+        try:
+            return OPERATORS[node.operator](step)
+        except Refused:
+            if whole is None:
+                raise
+            return whole
+
+    def _made_whole(self, node, view):
+        """Whether a node casts a real input to whole numbers, as in front of Keras' Embedding: the
+        input holds whole numbers already."""
+        whole = node.operator == "Cast" and node.attributes.get("to") in (6, 7)
+        return whole and view.grid is None and not self.draft.is_made(view)
+
+    def _function(self, step, node):
+        """The :class:`_Whole` that an operator gives of whole numbers, ``None`` if it gives none or
+        reads others too."""
+        first = step.operand(0)
+        if node.operator in _MOVES and isinstance(first, _Whole):
+            moved = step.rewritten(node.operator, [first.source, *step.operands[1:]])
+            return _Whole(OPERATORS[node.operator](moved), first.function)
+        if node.operator not in _WHOLE:
+            return None
+        parts: list[Constant | _Whole | None] = []
+        for name, operand in zip(node.inputs, step.operands, strict=False):
+            if operand is None:
+                parts.append(None)
+            elif isinstance(operand, Constant) and operand.data.size == 1:
+                parts.append(Constant(_wide(operand.data.reshape(()))))
+            elif name in self.whole:
+                parts.append(self.whole[name])
+            elif isinstance(operand, View) and (operand.integer or self._made_whole(node, operand)):
+                source = replace(operand, integer=True)
+                parts.append(_Whole(source, lambda numbers: numbers))
+            else:
+                return None
+        sources = [part.source for part in parts if isinstance(part, _Whole)]
+        if any(source != sources[0] for source in sources):
+            return None
+
+        def function(numbers):
+            operands = [
+                Constant(part.function(numbers)) if isinstance(part, _Whole) else part
+                for part in parts
+            ]
+            return _wide(fold(step.rewritten(node.operator, operands)).data)
+
+        return _Whole(sources[0], function)
 
     def _stand_in(self, name, operands):
         """Adds a placeholder of inferred shape for the result of a refused node, so that the nodes
@@ -193,6 +333,57 @@ class _Translation:
         if lengths is None or not any(isinstance(operand, View) for operand in operands):
             return _UNKNOWN
         return self.draft.stand_in(name, lengths)
+
+
+def _wide(data):
+    """Whole numbers of one width: onnx's evaluator wants equal types."""
+    return data.astype(np.int64) if data.dtype.kind in "iu" else data
+
+
+def _looked_up(step, whole):
+    """A Gather of a constant table by computed whole numbers, as one of another table by the
+    numbers that they are computed from."""
+    table = step.operand(0)
+    if not isinstance(table, Constant) or not table.data.ndim:
+        return step
+    if step.attribute("axis", 0) not in (0, -table.data.ndim):
+        return step
+    depth = len(table.data)
+    places = np.asarray(whole.function(np.arange(_ASKED_TIMES * depth + _ASKED_MORE)))
+    inside = (places >= -depth) & (places < depth)
+    if places.dtype.kind not in "iu" or not inside.any():
+        raise Refused("its indices are never those of its rows, for any whole number from 0 on")
+    inside = inside[: np.flatnonzero(inside)[-1] + 1]
+    data = table.data[np.where(inside, places[: len(inside)], 0)]
+    # What lies outside is no valid input.
+    data = np.where(inside.reshape(-1, *[1] * (data.ndim - 1)), data, 0)
+    grid = table.grid if table.grid is not None and not np.ndim(table.grid.scale) else None
+    return step.rewritten("Gather", [Constant(data, grid, table.whole), whole.source])
+
+
+def _truth(step, index, what):
+    """A constant operand that is true or false."""
+    found = step.operand(index)
+    if not isinstance(found, Constant):
+        raise Refused(f"{what} depends on the network's inputs: expected a constant")
+    if found.data.size != 1:
+        raise Refused(f"{what} has the shape {found.lengths}: expected one element")
+    return bool(found.data.item())
+
+
+def _stacked(step, values):
+    """The values of a Loop's iterations along a new first axis."""
+    if all(isinstance(value, Constant) for value in values):
+        return Constant(np.stack([value.data for value in values]))
+    if any(isinstance(value, _Whole) for value in values):
+        raise Refused(f"what its iterations give {_NO_TABLE}")
+    values = [
+        Constant(value.data[None])
+        if isinstance(value, Constant)
+        else step.draft.seen(value, (1, *value.lengths))
+        for value in values
+    ]
+    return Chain(step).join("rows", values, 0)
 
 
 #: Operator -> pairs (operand, result) of a recurrent layer: its first state, its last.
@@ -217,7 +408,7 @@ def _readers(model):
     """Readers of each tensor: name -> operators of the nodes that read it, "end" for an output of
     the network. Nodes that only pass the tensor on are replaced by their readers."""
     readers = {value.name: ["end"] for value in model.outputs}
-    for node in reversed(model.nodes):
+    for node in reversed(list(model.every_node())):
         through = node.operator in ("Identity", "Cast", "CastLike", "Dropout")
         found = readers.get(node.outputs[0], []) if through and node.outputs else [node.operator]
         for name in node.inputs[: 1 if through else None]:

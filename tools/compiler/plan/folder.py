@@ -170,7 +170,11 @@ def load_plan(folder: str | Path) -> Plan:
         summary = read_toml(path)
     except FileError as error:
         raise PlanError(
-            f"{folder}: no {_FILE} there: no plan" if error.missing else str(error)
+            f"{folder}: is a file; expected the folder of a plan, as quintet compile writes it"
+            if Path(folder).is_file()
+            else f"{folder}: no {_FILE} there: no plan"
+            if error.missing
+            else str(error)
         ) from None
     except TomlError as error:
         raise PlanError(str(error)) from None

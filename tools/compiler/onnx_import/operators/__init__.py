@@ -6,6 +6,7 @@ from ..step import OPERATORS
 from . import (
     attention,
     composed,
+    einsum,
     elementwise,
     learning,
     linear,
@@ -23,6 +24,7 @@ __all__ = [
     "OPERATORS",
     "attention",
     "composed",
+    "einsum",
     "elementwise",
     "learning",
     "linear",

@@ -9,6 +9,31 @@ from ...graph import Affine, LayerNorm
 from ..errors import Refused
 from ..step import Constant, Step, View, operator
 from .chain import Chain
+from .linear import dense
+
+
+@operator("LRN")
+def _local_response(step):
+    """Translates LRN: x (bias + alpha / size * sum of squares of neighbouring channels)^-beta."""
+    view, size = step.flowing(), step.attribute("size")
+    if len(view.lengths) < 2:
+        raise Refused(f"input of shape {view.lengths}: expected channels behind the batch")
+    alpha, beta = float(step.attribute("alpha", 1e-4)), float(step.attribute("beta", 0.75))
+    bias = float(step.attribute("bias", 1.0))
+    if bias <= 0 or alpha < 0:
+        raise Refused(f"bias = {bias:g}, alpha = {alpha:g}: expected bias > 0 and alpha >= 0")
+    channels = view.lengths[1]
+    # Channel c sees those from c - (size - 1) // 2 to c + size // 2.
+    near = np.tri(channels, k=size // 2) - np.tri(channels, k=-((size - 1) // 2) - 1)
+    chain, axes = Chain(step), len(view.lengths)
+    square = chain.of_two("square", "mul", view, view)
+    order = [0, *range(2, axes), 1]
+    sums = dense(
+        step, square.permuted(order), near * (alpha / size), np.full(channels, bias), None, None
+    ).permuted([order.index(at) for at in range(axes)])
+    log = chain.act("log", sums, "log")
+    factor = chain.act("factor", chain.times("scaled", log, -beta), "exp")
+    return chain.of_two("", "mul", view, factor)
 
 
 @operator("BatchNormalization")

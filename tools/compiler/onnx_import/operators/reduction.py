@@ -9,6 +9,7 @@ from ...graph import Reduce, Softmax, TopK
 from ..errors import Refused
 from ..step import Constant, View, operator
 from .chain import Chain
+from .linear import dense
 
 #: Reductions that the graph has.
 _PLAIN = {
@@ -17,6 +18,19 @@ _PLAIN = {
     "ReduceMax": "max",
     "ReduceProd": "prod",
 }
+
+
+@operator("CumSum")
+def _running_sum(step):
+    """Translates CumSum as a product with a triangle of ones."""
+    view = step.flowing()
+    (axis,) = step.counted("axis", [int(step.number(1, "axis"))], len(view.lengths))
+    length = view.lengths[axis]
+    ones = np.tri(length, k=-1 if step.attribute("exclusive", 0) else 0)
+    order = [at for at in range(len(view.lengths)) if at != axis] + [axis]
+    weights = ones.T if step.attribute("reverse", 0) else ones
+    summed = dense(step, view.permuted(order), weights, None, None, step.output)
+    return summed.permuted([order.index(at) for at in range(len(order))])
 
 
 @operator(

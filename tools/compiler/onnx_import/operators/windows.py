@@ -314,6 +314,19 @@ def _copied(step, view, sides, mode):
     return view
 
 
+def _cropped(step, view, sides):
+    """Takes away what negative pads say."""
+    cuts = {
+        axis: (max(-a, 0), view.lengths[axis] - max(-b, 0), 1)
+        for axis, (a, b) in sides.items()
+        if a < 0 or b < 0
+    }
+    if any(stop <= start for start, stop, _ in cuts.values()):
+        raise Refused(f"its pads leave nothing of {tuple(view.lengths)}")
+    last = not any(side > 0 for pair in sides.values() for side in pair)
+    return Chain(step).cut("" if last else "cut", view, cuts)
+
+
 @operator("Pad")
 def _pad(step):
     mode = step.wants("mode", ("constant", "edge", "reflect", "wrap"), "constant")
@@ -321,16 +334,16 @@ def _pad(step):
     count = len(view.lengths)
     axes = step.counted("axes", step.numbers(3, "axes", list(range(count))), count)
     pads = step.numbers(1, "pads")
-    if pads is None or len(pads) != 2 * len(axes) or min(pads, default=0) < 0:
-        raise Refused(
-            f"pads = {pads}: expected two non-negative integers per axis (a Slice takes away)"
-        )
+    if pads is None or len(pads) != 2 * len(axes):
+        raise Refused(f"pads = {pads}: expected two integers per axis")
+    if mode != "constant" and min(pads, default=0) < 0:
+        raise Refused(f"pads = {pads} of mode {mode!r}: expected non-negative integers")
     value = step.number(2, "constant_value", 0.0)
     sides = {
-        axis: (a, b)
-        for axis, a, b in zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True)
-        if a or b
+        axis: (a, b) for axis, a, b in zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True)
     }
+    view = _cropped(step, view, sides)
+    sides = {axis: (max(a, 0), max(b, 0)) for axis, (a, b) in sides.items() if a > 0 or b > 0}
     if not sides:
         return view
     if mode != "constant":
