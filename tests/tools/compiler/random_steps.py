@@ -5,7 +5,7 @@ and quantisers."""
 import numpy as np
 from onnx import TensorProto
 
-from tests.tools.compiler.random_models import Undo, is_map, step
+from tests.tools.compiler.random_models import LATER, Undo, is_map, step
 
 #: Functions of one operand that are defined everywhere -> attributes and their choices, opset.
 FUNCTIONS = {
@@ -319,6 +319,40 @@ def _reduce(m, x):
     if m.opset >= 18 or kind == "Sum":
         return m.emit(f"Reduce{kind}", [x, m.constant(np.array(axes))], keepdims=keep)
     return m.emit(f"Reduce{kind}", [x], axes=axes, keepdims=keep)
+
+
+@step(lambda s: len(s) > 1, often=2, seed=LATER)
+def _einsum(m, x):
+    """A sum over axes with an operand of its own: the tensor, or a constant, of any order of
+    axes."""
+    letters = "abcd"[: len(m.shapes[x])]
+    other = m.chance.sample(letters, m.chance.randint(1, len(letters)))
+    shape = [m.shapes[x][letters.index(letter)] for letter in other]
+    free = m.maybe()
+    if free:
+        other, shape = [*other, "z"], [*shape, m.one_of(2, 3, 8)]
+    # The first axis of the tensor stays where it is, as every step expects.
+    most = [*letters[1:], *("z" * free)]
+    kept = m.chance.sample(most, m.chance.randint(1, len(most)))
+    equation = f"{letters},{''.join(other)}->a{''.join(kept)}"
+    return m.emit("Einsum", [x, m.constant(m.values(*shape))], equation=equation)
+
+
+@step(lambda s: len(s) > 1, often=1, seed=LATER)
+def _running_sum(m, x):
+    axis = m.constant(np.array(m.axis(first=1)))
+    flags = {"exclusive": m.one_of(0, 1), "reverse": m.one_of(0, 1)}
+    return m.emit("CumSum", [x, axis], **flags)
+
+
+@step(is_map, often=1, seed=LATER)
+def _local_response(m, x):
+    attributes = {
+        "size": m.one_of(1, 3, 5),
+        "alpha": m.one_of(1e-4, 0.1),
+        "bias": m.one_of(1.0, 2.0),
+    }
+    return m.emit("LRN", [x], **attributes)
 
 
 @step(lambda s: len(s) > 1, often=1)
