@@ -35,7 +35,7 @@ from .arithmetic import TABLES
 from .arrays.channels import by_channels
 from .arrays.matrices import split_layers
 from .maps import PoolRows, least_fused
-from .recurrent import projected
+from .recurrent import projected, spread_of
 
 __all__ = [
     "MOST_UNITS",
@@ -89,23 +89,22 @@ def legalise(
             nodes += _maxima(node, graph.shape(node.inputs[0]), params, tensors)
         else:
             nodes.append(node)
-    graph = _with_projections(replace(graph, nodes=nodes, tensors=tensors), fits)
+    graph = _with_projections(replace(graph, nodes=nodes, tensors=tensors), params)
     return split_layers(
         _with_rescaling(graph), params, fits, partial(by_channels, params=params, held=fits)
     )
 
 
-def _with_projections(graph, fits):
+def _with_projections(graph, params):
     """Makes the input's sums of recurrent layers that exceed the arrays by dense layers, if the
     arrays then hold them; returns a new graph."""
     nodes, tensors = [], dict(graph.tensors)
     for node in graph.nodes:
-        if isinstance(node, Lstm | Gru) and not fits([node], graph):
+        if isinstance(node, Lstm | Gru) and spread_of(node, params).tiling is not None:
             between, dense, cell = projected(graph, node)
-            known = {**tensors, between.name: between}
-            if fits([cell], replace(graph, nodes=[dense, cell], tensors=known)):
+            if spread_of(cell, params).tiling is None:
                 nodes += [dense, cell]
-                tensors = known
+                tensors[between.name] = between
                 continue
         nodes.append(node)
     return replace(graph, nodes=nodes, tensors=tensors)

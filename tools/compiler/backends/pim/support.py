@@ -26,7 +26,6 @@ from ...graph import (
 from ..base import DECOMPOSED, HOST, NATIVE, Support
 from ..rewriting import against_product, turns
 from .arithmetic import SUM_BITS, TABLES
-from .arrays.matrices import MOST_ROWS
 from .legalise import MOST_UNITS, is_whole, most_averaged, shared_scales, support_of_rewritten
 from .maps import spans
 from .products import most_transposed
@@ -180,7 +179,4 @@ def _recurrent(node, params):
         for name, need in (("act_unit", 1), ("x_bits", 16), ("max_biw", 32))
         if params[name] < need
     ]
-    states = node.recurrent.shape[1]
-    if states > MOST_ROWS:
-        reasons.append(f"{states} states: expected at most {MOST_ROWS}")
     return Support(HOST, "; ".join(reasons)) if reasons else Support(NATIVE)
