@@ -251,10 +251,7 @@ def need_of(graph: Graph, node: Lstm | Gru, params: Mapping[str, Any]) -> Need:
     # A vector goes through half of the groups: of the input, or of the states.
     each = groups // 2 * -(-params["xb_cols"] // params["lanes"])
     cycles = graph.shape(node.inputs[0])[0] * (node.weights.shape[1] + states) * each
-    need = Need(node.name, arrays, biases, groups, cycles, 0, 1)
-    if spread.cores > 1:
-        need.placement = tuple(range(spread.cores))
-    return need
+    return Need(node.name, arrays, biases, groups, cycles, 0, spread.cores, least=spread.cores)
 
 
 def projected(graph: Graph, node: Lstm | Gru) -> tuple[Tensor, Dense, Lstm | Gru]:
