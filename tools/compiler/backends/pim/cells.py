@@ -5,7 +5,7 @@ the layer is streamed, and the gates' arithmetic by the vector unit."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations, groupby
+from itertools import combinations, groupby, islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -482,8 +482,7 @@ class StreamedCell(Gates):
         self._rounded = [Products(core, tiling.columns, shift, what) for shift in self.shifts]
         self._vector = core.allocate(2 * tiling.piece, what)
         each = tiling.rows * tiling.piece
-        self._raw = [core.allocate(each, what) for _ in range(2)]
-        self._wide = core.allocate(2 * each, what)
+        self._raw, self._wide = core.allocate(each, what), core.allocate(2 * each, what)
 
     def _open(self, block):
         """Begins a block of states: its tiles are those of the sums that follow."""
@@ -510,7 +509,8 @@ class StreamedCell(Gates):
         states, a vector in main memory with elements of ``size`` bytes."""
         core, rounded = self.core, self._rounded[which]
         tiles = [t for t in self._tiles[self.block] if t.which == which and t.column in rows]
-        fetched = self._fetched([tile for tile in tiles if tile in self._weights])
+        parts = self._parts([tile for tile in tiles if tile in self._weights])
+        self._bring(parts)
         for first, some in groupby(tiles, key=lambda tile: tile.first):
             some = list(some)
             length = some[0].length
@@ -523,7 +523,8 @@ class StreamedCell(Gates):
                     core.mvmul(part, self._vector, self._groups[tile])
                 else:
                     for row in range(0, tile.count, self.tiling.rows):
-                        self._multiply_rows(rounded.wide + 4 * row, next(fetched), length, size)
+                        count = min(self.tiling.rows, tile.count - row)
+                        self._multiply_rows(rounded.wide + 4 * row, count, length, size, parts)
                     rounded.narrow(part, tile.count, 4)
                 if first:
                     core.widths(WIDE, WIDE)
@@ -538,24 +539,23 @@ class StreamedCell(Gates):
                 core.widths(WIDE, WIDE)
                 core.vector2("vvadd", sums, sums, rounded.wide, tile.count, size=4)
 
-    def _fetched(self, tiles):
-        """Iterates over the rows of streamed tiles that come together: (local address, number of
-        rows). Those that follow are loaded before."""
-        parts = [
-            (self._weights[tile] + row * tile.length, min(self.tiling.rows, tile.count - row), tile)
-            for tile in tiles
-            for row in range(0, tile.count, self.tiling.rows)
-        ]
-        for turn, (_, count, _) in enumerate(parts):
-            for ahead in range(turn + (turn > 0), min(turn + 2, len(parts))):
-                address, rows, tile = parts[ahead]
-                size = rows * tile.length
-                self.core.load(self._raw[ahead % 2], self._pointer, size, address)
-            yield self._raw[turn % 2], count
+    def _parts(self, tiles):
+        """Iterates over the rows of streamed tiles that come together: (address in main memory,
+        bytes)."""
+        for tile in tiles:
+            for row in range(0, tile.count, self.tiling.rows):
+                rows = min(self.tiling.rows, tile.count - row)
+                yield self._weights[tile] + row * tile.length, rows * tile.length
 
-    def _multiply_rows(self, target, fetched, length, size):
-        """Emits the products of fetched rows of weights and the vector, 32 bits."""
-        core, (weights, count) = self.core, fetched
+    def _bring(self, parts):
+        """Emits the load of the next rows of weights, if any."""
+        for address, size in islice(parts, 1):
+            self.core.load(self._raw, self._pointer, size, address)
+
+    def _multiply_rows(self, target, count, length, size, parts):
+        """Emits the products of ``count`` rows of weights, which are loaded, and the vector, 32
+        bits; loads the next of ``parts``."""
+        core, weights = self.core, self._raw
         if size == 2:
             core.widths(8, BITS)
             used: list[int] = []
@@ -563,6 +563,8 @@ class StreamedCell(Gates):
                 used.append(core.register(value, used))
             core.emit("vrsu", rd=used[0], rs1=used[1], rs2=used[2], len=count * length)
             weights = self._wide
+            # The next rows come while these are multiplied.
+            self._bring(parts)
         core.widths(8 * size, WIDE)
         for row in range(count):
             rs1 = core.register(self._vector)
@@ -576,3 +578,5 @@ class StreamedCell(Gates):
                 offset_value=row * length,
                 offset_select=4 if row else 0,
             )
+        if size == 1:
+            self._bring(parts)

@@ -55,11 +55,9 @@ BITS, WIDE, PLACES = 16, 32, 15
 #: Places between the unit of a product of two gates and that of a gate times a cell.
 ALIGNED = 3
 ONE = (1 << PLACES) - 1
-#: Elements of one sum of a streamed layer, at most: neither their products of 16 by 8 bits nor the
-#: half that is added for rounding leave 32 bits.
-_PIECE = 256
-#: Shifts of such a sum: the vector unit's, by at most 30 places.
-SHIFTS_STREAMED = 0, 30
+#: Elements of one sum of a streamed layer, at most, and its shifts: neither products of 16 by 8
+#: bits nor the half that is added for rounding leave 32 bits.
+_PIECE, SHIFTS_STREAMED = 508, (0, 24)
 #: States of a block of a streamed layer, at most.
 _BLOCK = 64
 
@@ -101,6 +99,11 @@ class Tiling:
     columns: int
     rows: int
 
+    def pieces(self, side: int) -> list[tuple[int, int]]:
+        """Elements (first, behind last) of each sum of a vector of ``side`` elements, of equal
+        numbers."""
+        return share(side, -(-side // self.piece))
+
 
 @dataclass(frozen=True)
 class Spread:
@@ -135,7 +138,7 @@ def _tiling(node, cores, params):
     """The largest :class:`Tiling` that local memory holds, with rows as long as the arrays'."""
     gates, sides = gates_of(node), (node.weights.shape[1], node.recurrent.shape[1])
     # Gates, sums of input and states; state, result and cell; two products with their rounding.
-    each = {"units": 10 * gates + 6 + 24, "columns": 24, "piece": 2 + 4}
+    each = {"units": 10 * gates + 6 + 24, "columns": 24, "piece": 2 + 3}
     sizes = {
         "units": min(_BLOCK, -(-sides[1] // cores)),
         "columns": min(params["xb_cols"], Products.MOST),
@@ -150,8 +153,8 @@ def _tiling(node, cores, params):
     while taken() > free:
         largest = max(sizes, key=lambda name: each[name] * sizes[name])
         sizes[largest] = -(-sizes[largest] // 2)
-    # Bytes of a row beside its first element's: twice as it comes, and once as 16 bits.
-    rows = 1 + (free - taken()) // (4 * sizes["piece"])
+    # A row as it comes, and as 16 bits.
+    rows = 1 + (free - taken()) // (3 * sizes["piece"])
     rows = min(rows, LENGTH_MOST // sizes["piece"], sizes["columns"])
     return Tiling(**sizes, rows=rows)
 
@@ -188,8 +191,8 @@ def tiles_of(node: Lstm | Gru, tiling: Tiling, units: tuple[int, int]) -> list[T
         columns = columns_of(node, block[1] - begin, tiling.columns)
         for which, side in enumerate((node.weights.shape[1], node.recurrent.shape[1])):
             found += [
-                Tile(which, block, column, count, first, min(tiling.piece, side - first))
-                for first in range(0, side, tiling.piece)
+                Tile(which, block, column, count, first, end - first)
+                for first, end in tiling.pieces(side)
                 for column, count in columns
             ]
     return found

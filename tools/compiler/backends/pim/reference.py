@@ -211,10 +211,9 @@ def _down(values, places):
 def _gate_sums(x, weights, bias, shift, spread):
     """Sums of one product of a recurrent layer (:class:`~.recurrent.Spread`), rounded piece by
     piece."""
-    tiling, total = spread.tiling, 0
-    piece = x.shape[1] if tiling is None else tiling.piece
-    for k in range(0, x.shape[1], piece):
-        sums = _product(x[:, k : k + piece], weights[:, k : k + piece].T) + bias * spread.biased
+    side, total = x.shape[1], 0
+    for first, end in [(0, side)] if spread.tiling is None else spread.tiling.pieces(side):
+        sums = _product(x[:, first:end], weights[:, first:end].T) + bias * spread.biased
         sums = saturated(sums + (1 << shift >> 1) >> shift, WIDE)
         total = saturated(total + sums, WIDE)
     return total if spread.biased else saturated(total + late_biases(bias, shift), WIDE)
