@@ -380,7 +380,7 @@ class StreamedCell(Gates):
         self._tiles: dict[tuple[int, int], list[Tile]] = {}
         for tile in tiles:
             self._tiles.setdefault(tile.block, []).append(tile)
-        held = set(held_tiles(tiles, core.params))
+        held = set(held_tiles(tiles, *writer.left[core.number], core.params))
         #: Group of each tile that arrays hold, address in main memory of each other.
         self._groups: dict[Tile, int] = {}
         self._weights: dict[Tile, int] = {}
@@ -392,6 +392,7 @@ class StreamedCell(Gates):
             if tile in held:
                 group = core.group(part.T.copy(), None, self.shifts[tile.which], node.name)
                 self._groups[tile] = group
+                writer.take(core.number, tile.arrays(core.params), 1)
             else:
                 self._weights[tile] = size
                 size += part.size

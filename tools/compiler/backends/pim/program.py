@@ -57,6 +57,7 @@ class ProgramWriter:
     constants : list of (byte address, uint8 array, description): what the program reads beside
         tensors
     end : byte address behind all that has a place in main memory
+    left : of each core, arrays and groups that no layer has yet
     stretches : list of (names of nodes, words of each core before it, behind it)
     """
 
@@ -73,6 +74,7 @@ class ProgramWriter:
         self.places: dict[str, int] = {}
         self.constants: list[tuple[int, np.ndarray, str]] = []
         self.end = 0
+        self.left = [(params["arrays"], params["groups"])] * params["cores"]
         self.stretches: list[tuple[Any, ...]] = []
         self.fused, self._states, self.timing = fused, states, timing
 
@@ -133,12 +135,19 @@ class ProgramWriter:
         begin = self.places[name]
         return begin, begin + self.graph.tensors[name].size * self.size(name)
 
+    def take(self, core: int, arrays: int, groups: int) -> None:
+        """Takes arrays and groups of a core from those that are left."""
+        before = self.left[core]
+        self.left[core] = before[0] - arrays, before[1] - groups
+
     # The program
 
     def write(self) -> None:
         """Emits all layers; after :meth:`place_all`."""
         needs = layer_needs(self.q, self.params, self.fused, self.timing.rate)
-        assign(unique(needs), self.params)
+        for need in assign(unique(needs), self.params):
+            for core in need.cores:
+                self.take(core, need.arrays, need.groups)
         held: dict[str, list[tuple[Any, list[int]]]] = {}
         for node, what, need in needs:
             held.setdefault(node.name, []).append((what, need.cores))

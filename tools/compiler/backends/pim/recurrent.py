@@ -60,6 +60,8 @@ ONE = (1 << PLACES) - 1
 _PIECE, SHIFTS_STREAMED = 508, (0, 24)
 #: States of a block of a streamed layer, at most.
 _BLOCK = 64
+#: Elements of a row of weights in the time that each row of a streamed tile takes beside them.
+_ROW_ELEMENTS = 40
 
 
 def columns_of(node: Lstm | Gru, hidden: int, most: int) -> list[tuple[int, int]]:
@@ -142,7 +144,7 @@ def _tiling(node, cores, params):
     sizes = {
         "units": min(_BLOCK, -(-sides[1] // cores)),
         "columns": min(params["xb_cols"], Products.MOST),
-        "piece": min(_PIECE, max(sides), params["arrays"] * params["xb_rows"]),
+        "piece": min(_PIECE, max(sides), most_rows(params)),
     }
     # Words on the way to constants.
     free = params["lmem_bytes"] - 16
@@ -198,10 +200,15 @@ def tiles_of(node: Lstm | Gru, tiling: Tiling, units: tuple[int, int]) -> list[T
     return found
 
 
-def held_tiles(tiles: list[Tile], params: Mapping[str, Any]) -> list[Tile]:
-    """Those tiles that a core's arrays hold: with most weights in an array first."""
-    arrays, groups, held = params["arrays"], params["groups"], []
-    for tile in sorted(tiles, key=lambda t: -t.length * t.count / t.arrays(params)):
+def held_tiles(
+    tiles: list[Tile], arrays: int, groups: int, params: Mapping[str, Any]
+) -> list[Tile]:
+    """Those tiles that ``arrays`` and ``groups`` of a core hold: those first with which an array
+    saves most time."""
+    held = []
+    for tile in sorted(
+        tiles, key=lambda t: -(t.length + _ROW_ELEMENTS) * t.count / t.arrays(params)
+    ):
         if groups and tile.arrays(params) <= arrays:
             held.append(tile)
             arrays, groups = arrays - tile.arrays(params), groups - 1
@@ -240,17 +247,12 @@ def _demand(node, spread, params):
 
 
 def need_of(graph: Graph, node: Lstm | Gru, params: Mapping[str, Any]) -> Need:
-    """The :class:`Need` of a recurrent layer's weights, on each of its cores."""
+    """The :class:`Need` of a recurrent layer's weights, on each of its cores. A streamed layer does
+    with the arrays that others leave."""
     spread, states = spread_of(node, params), node.recurrent.shape[1]
+    arrays = biases = groups = 0
     if spread.tiling is None:
         arrays, biases, groups, *_ = _demand(node, spread, params)
-    else:
-        held = [
-            held_tiles(tiles_of(node, spread.tiling, units), params)
-            for units in share(states, spread.cores)
-        ]
-        arrays = max(sum(tile.arrays(params) for tile in tiles) for tiles in held)
-        biases, groups = 0, max(map(len, held))
     # A vector goes through half of the groups: of the input, or of the states.
     each = groups // 2 * -(-params["xb_cols"] // params["lanes"])
     cycles = graph.shape(node.inputs[0])[0] * (node.weights.shape[1] + states) * each
