@@ -564,7 +564,8 @@ class StreamedCell(Gates):
                 used.append(core.register(value, used))
             core.emit("vrsu", rd=used[0], rs1=used[1], rs2=used[2], len=count * length)
             weights = self._wide
-            # The next rows come while these are multiplied.
+            # The next rows come while these are multiplied: while the vector unit widens, a load
+            # stands still, since local memory has one write port.
             self._bring(parts)
         core.widths(8 * size, WIDE)
         for row in range(count):
