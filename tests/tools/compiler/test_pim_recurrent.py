@@ -169,7 +169,7 @@ STREAMED = {
     "linear gru of two cores": ("gru, linear", "sim", 3, 7, 60),
     "uneven blocks": ("gru, linear", "25f", 2, 20, 100),
     "more cores than states": ("gru", "sim", 2, 200, 1),
-    "sums in two pieces": ("lstm", "sim", 2, 600, 40),
+    "sums in two splits": ("lstm", "sim", 2, 600, 40),
     "little local memory": ("lstm", "hx8k-mini", 3, 5, 20),
     "hardly any local memory": ("gru", "hx8k-mini", 2, 33, 37),
     "one step": ("lstm", "25f", 1, 20, 90),
@@ -192,6 +192,19 @@ def test_weights_of_any_number_come_from_main_memory(name, last):
     assert len(plan.core_steps) == len(plan.steps) == 1
     assert_equal(plan, build)
     assert plan.snr > 25
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_the_greatest_sums_of_a_streamed_layer_keep_32_bits(sign):
+    """508 products of the greatest weights and inputs, with the half that rounds them."""
+    made = Builder("cell", (1, 508), 3)
+    layer(made, "lstm", 40)
+    made.graph.nodes[-1].weights = np.full((160, 508), sign * 0.5)
+    build = "model:pim?preset=sim"
+    _, plan = compiled(made, build)
+    inputs = {"input_0": np.full((2, 1, 508), [[[-1e3]], [[1e3]]])}
+    found = verify_plan(plan, inputs, "model", lambda: open_target(build), "reference", None)
+    assert found.equal, found.difference
 
 
 def test_a_second_run_of_a_streamed_layer_begins_anew():

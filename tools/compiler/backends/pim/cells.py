@@ -481,8 +481,8 @@ class StreamedCell(Gates):
             self.ones = other
             self._constant(self.ones, np.full(units, ONE))
         self._rounded = [Products(core, tiling.columns, shift, what) for shift in self.shifts]
-        self._vector = core.allocate(2 * tiling.piece, what)
-        each = tiling.rows * tiling.piece
+        self._vector = core.allocate(2 * tiling.split, what)
+        each = tiling.rows * tiling.split
         self._raw, self._wide = core.allocate(each, what), core.allocate(2 * each, what)
 
     def _open(self, block):

@@ -57,7 +57,7 @@ ALIGNED = 3
 ONE = (1 << PLACES) - 1
 #: Elements of one sum of a streamed layer, at most, and its shifts: neither products of 16 by 8
 #: bits nor the half that is added for rounding leave 32 bits.
-_PIECE, SHIFTS_STREAMED = 508, (0, 24)
+_SPLIT, SHIFTS_STREAMED = 508, (0, 24)
 #: States of a block of a streamed layer, at most.
 _BLOCK = 64
 #: Elements of a row of weights in the time that each row of a streamed tile takes beside them.
@@ -91,20 +91,20 @@ class Tiling:
     Attributes
     ----------
     units : states of a block, whose gates a core computes together
-    piece : elements of the input or of the states in one sum
+    split : elements of the input or of the states in one sum
     columns : rows of the gates' weights in a tile
     rows : of these, the rows that are loaded together
     """
 
     units: int
-    piece: int
+    split: int
     columns: int
     rows: int
 
-    def pieces(self, side: int) -> list[tuple[int, int]]:
+    def splits(self, side: int) -> list[tuple[int, int]]:
         """Elements (first, behind last) of each sum of a vector of ``side`` elements, of equal
         numbers."""
-        return share(side, -(-side // self.piece))
+        return share(side, -(-side // self.split))
 
 
 @dataclass(frozen=True)
@@ -140,11 +140,11 @@ def _tiling(node, cores, params):
     """The largest :class:`Tiling` that local memory holds, with rows as long as the arrays'."""
     gates, sides = gates_of(node), (node.weights.shape[1], node.recurrent.shape[1])
     # Gates, sums of input and states; state, result and cell; two products with their rounding.
-    each = {"units": 10 * gates + 6 + 24, "columns": 24, "piece": 2 + 3}
+    each = {"units": 10 * gates + 6 + 24, "columns": 24, "split": 2 + 3}
     sizes = {
         "units": min(_BLOCK, -(-sides[1] // cores)),
         "columns": min(params["xb_cols"], Products.MOST),
-        "piece": min(_PIECE, max(sides), most_rows(params)),
+        "split": min(_SPLIT, max(sides), most_rows(params)),
     }
     # Words on the way to constants.
     free = params["lmem_bytes"] - 16
@@ -156,8 +156,8 @@ def _tiling(node, cores, params):
         largest = max(sizes, key=lambda name: each[name] * sizes[name])
         sizes[largest] = -(-sizes[largest] // 2)
     # A row as it comes, and as 16 bits.
-    rows = 1 + (free - taken()) // (3 * sizes["piece"])
-    rows = min(rows, LENGTH_MOST // sizes["piece"], sizes["columns"])
+    rows = 1 + (free - taken()) // (3 * sizes["split"])
+    rows = min(rows, LENGTH_MOST // sizes["split"], sizes["columns"])
     return Tiling(**sizes, rows=rows)
 
 
@@ -194,7 +194,7 @@ def tiles_of(node: Lstm | Gru, tiling: Tiling, units: tuple[int, int]) -> list[T
         for which, side in enumerate((node.weights.shape[1], node.recurrent.shape[1])):
             found += [
                 Tile(which, block, column, count, first, end - first)
-                for first, end in tiling.pieces(side)
+                for first, end in tiling.splits(side)
                 for column, count in columns
             ]
     return found

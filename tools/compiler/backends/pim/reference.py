@@ -209,10 +209,10 @@ def _down(values, places):
 
 
 def _gate_sums(x, weights, bias, shift, spread):
-    """Sums of one product of a recurrent layer (:class:`~.recurrent.Spread`), rounded piece by
-    piece."""
+    """Sums of one product of a recurrent layer (:class:`~.recurrent.Spread`), rounded split by
+    split."""
     side, total = x.shape[1], 0
-    for first, end in [(0, side)] if spread.tiling is None else spread.tiling.pieces(side):
+    for first, end in [(0, side)] if spread.tiling is None else spread.tiling.splits(side):
         sums = _product(x[:, first:end], weights[:, first:end].T) + bias * spread.biased
         sums = saturated(sums + (1 << shift >> 1) >> shift, WIDE)
         total = saturated(total + sums, WIDE)
