@@ -98,4 +98,4 @@ def test_recurrent_layers_streamed_on_pim(kind, target, states):
         session(inputs[1:])
         measured = session.report.counters["cycles"] - first
     estimate = sum(layer.cycles for layer in step.lowered.layers)
-    assert abs(estimate / measured - 1) < 0.05, (estimate, measured)
+    assert abs(estimate / measured - 1) < 0.08, (estimate, measured)
