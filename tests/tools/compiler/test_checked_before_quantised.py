@@ -81,8 +81,8 @@ def test_inputs_of_a_run_are_checked_before_anything_is_quantised(isa, monkeypat
         ),
         (
             "pim?preset=85f&lmem_bytes=1024",
-            (2, 300),
-            lambda made: made.lstm(4),
+            (700,),
+            lambda made: made.dense(4),
             "bytes of local memory are needed, there are 1024",
         ),
     ),

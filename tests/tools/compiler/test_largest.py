@@ -41,16 +41,9 @@ def softmax(length):
     return b.finish()
 
 
-def lstm(states, sequence=3):
-    b = Builder("net", (sequence, 4))
-    b.lstm(states)
-    return b.finish()
-
-
 #: Core and preset, network by a size, a size that is too large, the largest, text of the message.
 REFUSED = {
     "pim row": ("pim", "25f", softmax, 33_000, 32_767, "row"),
-    "pim states": ("pim", "25f", lstm, 200, None, "number of states"),
 }
 
 

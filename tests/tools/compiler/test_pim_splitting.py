@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.backends.pim.backend import PIMBackend
 from quintet.tools.compiler.evaluate import run_graph
-from quintet.tools.compiler.partition import PartitionError
 from quintet.tools.compiler.planning import compile_graph, random_calibration
 from quintet.tools.compiler.session import Session
 from quintet.tools.compiler.target_build import target_build
@@ -129,22 +128,6 @@ def test_scales_of_weights_go_with_their_outputs():
         np.concatenate([node.weight_scale for node in splits]), graph.nodes[0].weight_scale
     )
     assert np.array_equal(np.concatenate([node.weights for node in splits]), graph.nodes[0].weights)
-
-
-def test_what_no_splits_hold_is_refused():
-    """A recurrent layer whose weights no cores hold; the message names the largest."""
-    b = Builder("net", (3, 60), seed=3)
-    b.lstm(60)
-    graph = b.finish()
-    with pytest.raises(
-        PartitionError,
-        match=(
-            r"lstm_0 \(Lstm\): takes 4 arrays, 120 biases and 4 groups of a core; the network "
-            r"takes 8 arrays, there are 2 x 2 of 64 x 64, 64 biases and 16 groups a core; the "
-            r"largest number of states that fits is 32;"
-        ),
-    ):
-        compile_graph(graph, target_build("model:pim", "sim"), random_calibration(graph))
 
 
 @settings(max_examples=3, deadline=None)

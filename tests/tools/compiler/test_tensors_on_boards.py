@@ -6,6 +6,7 @@ import pytest
 
 from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.planning import Options, compile_graph, random_calibration
+from quintet.tools.compiler.session import Session
 from quintet.tools.compiler.target_build import target_build
 from quintet.tools.compiler.verification import verify_plan
 from quintet.tools.targets import open_target
@@ -78,3 +79,23 @@ def test_recurrent_layers_on_several_cores_of_pim(kind):
     made.lstm(100) if kind == "lstm" else made.gru(100)
     made.dense(4)
     verified(made.finish(), "sim:ulx3s-85f/pim")
+
+
+@pytest.mark.parametrize("kind", ["lstm", "gru"])
+@pytest.mark.parametrize(("target", "states"), [("ulx3s-25f", 100), ("ulx3s-85f", 300)])
+def test_recurrent_layers_streamed_on_pim(kind, target, states):
+    """Every tensor, and the estimate of a run whose arrays are filled already."""
+    made = Builder("cell", (2, 20), 1)
+    getattr(made, kind)(states)
+    graph, name = made.finish(), f"sim:{target}/pim"
+    verified(graph, name)
+    plan = compile_graph(graph, target_build(name), random_calibration(graph))
+    (step,) = plan.core_steps
+    inputs = random_calibration(graph, count=2, seed=5)["input_0"]
+    with Session(plan, open_target(name)) as session:
+        session(inputs[:1])
+        first = session.report.counters["cycles"]
+        session(inputs[1:])
+        measured = session.report.counters["cycles"] - first
+    estimate = sum(layer.cycles for layer in step.lowered.layers)
+    assert abs(estimate / measured - 1) < 0.08, (estimate, measured)

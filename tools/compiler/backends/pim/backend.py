@@ -11,6 +11,8 @@ from quintet.gateware.cores.pim.image.image import Writer
 from ...graph import (
     Conv,
     Graph,
+    Gru,
+    Lstm,
     MaxPool,
     Node,
 )
@@ -34,6 +36,7 @@ from .cost import main_memory
 from .legalise import legalise
 from .maps import ConvRows, least_fused
 from .program import ProgramWriter
+from .recurrent import SHIFTS_STREAMED, spread_of
 from .reference import run
 from .support import check_support
 
@@ -147,7 +150,10 @@ class PIMBackend(Backend):
 
     def arithmetic(self, graph: Graph, node: Node) -> Arithmetic:
         """Integer arithmetic of a node of a legalised graph."""
-        return arithmetic(graph, node, self.bits)
+        numbers = arithmetic(graph, node, self.bits)
+        if isinstance(node, Lstm | Gru) and spread_of(node, self.params).tiling is not None:
+            return replace(numbers, shifts=SHIFTS_STREAMED)
+        return numbers
 
     def reference(
         self, quantised: Quantised, inputs: Mapping[str, np.ndarray], keep: bool = False
@@ -201,8 +207,8 @@ class PIMBackend(Backend):
         """Lowers to a program at byte address ``at``, with its tensors after it. ``size``: bytes
         reserved for the program; ``spent``: (cycles, bytes of main memory) of each stretch, if
         known."""
-        writer, laid, end = self._laid(quantised, fused, at, size)
-        return self._lowered(quantised, writer, laid, at, end, fused, spent)
+        writer, laid = self._laid(quantised, fused, at, size)
+        return self._lowered(quantised, writer, laid, at, fused, spent)
 
     def check_programs(self, parts: Sequence[Quantised], images: int = 1) -> None:
         """Raises :class:`LoweringError` if the programs do not fit; skips the search for fused
@@ -211,22 +217,21 @@ class PIMBackend(Backend):
         # not fit easily without them is checked with them.
         for part in parts:
             try:
-                _, laid, end = self._laid(part, [], 0)
+                writer, laid = self._laid(part, [], 0)
             except LoweringError:
-                end, laid = self.memory_size + 1, None
-            if laid is None or end + _MORE * len(laid.data) > self.memory_size:
+                laid = None
+            if laid is None or writer.end + _MORE * len(laid.data) > self.memory_size:
                 self._laid(part, self._chosen(part), 0)
 
     def _laid(self, quantised, fused, at, size=0):
-        """Writes and places the program: (ProgramWriter, program as bytes, end of its range of main
-        memory)."""
+        """Writes and places the program: (ProgramWriter, program as bytes)."""
         # Addresses are offsets of instructions: the program's own size is needed first, and does
         # not depend on them.
         for _ in range(4):
             writer = ProgramWriter(
                 quantised, self.params, fused, self._kept(quantised.graph), self._timing
             )
-            end = writer.place_all(at + size)
+            writer.place_all(at + size)
             writer.write()
             laid = Writer(writer.image())
             data = laid.data
@@ -235,22 +240,23 @@ class PIMBackend(Backend):
             size = -(-len(data) // _PAGE) * _PAGE
         else:
             raise LoweringError("the program finds no size of its own")
-        if end > self.memory_size:
+        if writer.end > self.memory_size:
+            held = len(data) + sum(len(numbers) for _, numbers, _ in writer.constants)
             name = max(writer.places, key=lambda n: quantised.graph.tensors[n].size)
             raise LoweringError(
-                f"the network takes {end:,} bytes of main memory, there are "
-                f"{self.memory_size:,}; program and weights take {len(data):,}, the "
+                f"the network takes {writer.end:,} bytes of main memory, there are "
+                f"{self.memory_size:,}; program and weights take {held:,}, the "
                 f"largest tensor is {name} "
                 f"({quantised.graph.tensors[name].size * writer.size(name):,} bytes)",
-                bytes_needed=end,
+                bytes_needed=writer.end,
             )
-        return writer, laid, end
+        return writer, laid
 
     def _kept(self, graph):
         """The states that a program of ``graph`` both reads and computes."""
         return [pair for pair in self.states if set(pair) <= graph.tensors.keys()]
 
-    def _lowered(self, quantised, writer, laid, at, end, fused, spent):
+    def _lowered(self, quantised, writer, laid, at, fused, spent):
         graph, data = quantised.graph, laid.data
 
         def placed(name):
@@ -294,7 +300,8 @@ class PIMBackend(Backend):
             inputs={port.tensor: placed(port.tensor) for port in graph.inputs},
             outputs={port.tensor: placed(port.tensor) for port in graph.outputs},
             tensors={name: placed(name) for name in sorted(held)},
-            memory=end,
+            constants=writer.constants,
+            memory=writer.end,
             layers=layers,
             params={
                 key: p[key]

@@ -306,7 +306,7 @@ def _cycles(quantised, params, fused, rate):
     staged = [some for some in fused if some.stages is not None]
     pipelined = {node.name for some in staged for node in some.nodes}
     total = sum(some.plan.cycles for some in staged) + sum(
-        need.time(len(need.cores)) for need in unique(needs) if need.placement is None
+        need.time(len(need.cores)) for need in unique(needs) if need.is_free
     )
     weighted = {node.name for node, _, _ in needs} | pipelined
     together = {id(node): some.nodes for some in fused for node in some.nodes}

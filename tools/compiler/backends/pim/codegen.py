@@ -336,3 +336,16 @@ class CoreBuilder:
             self.emit(
                 "recv", rd=self.register(target + k), core=core, size=min(LENGTH_MOST, size - k)
             )
+
+    def meet(self, cores: Sequence[int], events: tuple[int, int]) -> None:
+        """Appends this core's part of a barrier: all ``cores`` wait until each has come and its
+        stores have finished. ``events``: the first core's, that others have arrived, and theirs, to
+        go on."""
+        (arrived, go), first = events, cores[0]
+        if self.number != first:
+            self.emit("sync", event=arrived, core=first)
+            self.emit("wait", event=go, value=1)
+            return
+        self.emit("wait", event=arrived, value=len(cores) - 1)
+        for core in cores[1:]:
+            self.emit("sync", event=go, core=core)

@@ -369,8 +369,9 @@ class Clock:
             )
         at = self._offer("vector", 2, written, reads, self.vector_next, op in _TWO)
         fetch *= self._slow(at)
-        self.vector_next = at + fetch + 4
         done = at + fetch + (46 if op == _OP["vavg"] else 32 if op == _OP["vvdmul"] else 10)
+        # The unit goes on when the sum of a row of products is complete.
+        self.vector_next = at + fetch + (14 if op == _OP["vvdmul"] else 4)
         self.flight.append(("vector", written, reads, done, done))
 
     # Other cores

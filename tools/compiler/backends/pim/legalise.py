@@ -35,10 +35,9 @@ from .arithmetic import TABLES
 from .arrays.channels import by_channels
 from .arrays.matrices import split_layers
 from .maps import PoolRows, least_fused
-from .recurrent import projected
+from .recurrent import projected, spread_of
 
 __all__ = [
-    "MOST_UNITS",
     "is_whole",
     "legalise",
     "most_averaged",
@@ -49,7 +48,7 @@ __all__ = [
 #: Elements that one ``vavg`` takes (docs/isa/pim.md, 3.1).
 _MOST_AVERAGED = 2047
 #: Elements of a vector that a matrix of ones turns into other units, at most. Longer ones are maps.
-MOST_UNITS = 256
+_MOST_UNITS = 256
 #: Most taps of the kernel with a single nonzero weight that computes a slice.
 _MOST_TAPS = 64
 _FUNCTIONS = {
@@ -89,23 +88,22 @@ def legalise(
             nodes += _maxima(node, graph.shape(node.inputs[0]), params, tensors)
         else:
             nodes.append(node)
-    graph = _with_projections(replace(graph, nodes=nodes, tensors=tensors), fits)
+    graph = _with_projections(replace(graph, nodes=nodes, tensors=tensors), params)
     return split_layers(
         _with_rescaling(graph), params, fits, partial(by_channels, params=params, held=fits)
     )
 
 
-def _with_projections(graph, fits):
+def _with_projections(graph, params):
     """Makes the input's sums of recurrent layers that exceed the arrays by dense layers, if the
     arrays then hold them; returns a new graph."""
     nodes, tensors = [], dict(graph.tensors)
     for node in graph.nodes:
-        if isinstance(node, Lstm | Gru) and not fits([node], graph):
+        if isinstance(node, Lstm | Gru) and spread_of(node, params).tiling is not None:
             between, dense, cell = projected(graph, node)
-            known = {**tensors, between.name: between}
-            if fits([cell], replace(graph, nodes=[dense, cell], tensors=known)):
+            if spread_of(cell, params).tiling is None:
                 nodes += [dense, cell]
-                tensors = known
+                tensors[between.name] = between
                 continue
         nodes.append(node)
     return replace(graph, nodes=nodes, tensors=tensors)
@@ -229,7 +227,7 @@ def shared_scales(graph: Graph, node: Node) -> tuple[bool, bool]:
         or not (maker is None or isinstance(maker, Conv | Dense))
     )
     readers = graph.readers(node.output)
-    if graph.shape(node.output)[-1] > MOST_UNITS:
+    if graph.shape(node.output)[-1] > _MOST_UNITS:
         # Parts of a split layer's source have the scale of the whole.
         while any(isinstance(reader, Slice | Reshape) for reader in readers):
             readers = [
@@ -265,6 +263,9 @@ def _with_rescaling(graph):
             one = Dense(**common, weights=np.eye(shape[-1]), steps=len(shape) == 2)
         return add(one, shape)
 
+    def view(name, source, output, shape):
+        return add(Reshape(name=name, inputs=[source], output=output, shape=shape), shape)
+
     for node in graph.nodes:
         if not _is_table(node):
             nodes.append(node)
@@ -274,24 +275,28 @@ def _with_rescaling(graph):
         # A graph that was legalised before has them, if in parts.
         before, after = before and source != f"{name}:in", after and output != f"{name}:out"
         shape, whole = graph.shape(output), graph.shape(output)
-        long = len(whole) < 3 and whole[-1] > MOST_UNITS
+        long = len(whole) < 3 and whole[-1] > _MOST_UNITS
         mapped = (len(whole) > 3 or long) and (before or after)
+        # A recurrent layer has rescaling behind it alone, and its own shape.
+        recurrent = isinstance(node, Lstm | Gru)
         if mapped:
             # Rescaling stands directly beside the table: no view of another shape comes between.
-            before = after = True
+            before, after = not recurrent, True
             shape = (1, prod(whole[:-1]), whole[-1])
-            view = Reshape(name=f"{name}:map", inputs=[source], output=f"{name}:map:0", shape=shape)
-            source, output = add(view, shape), f"{name}:map_out"
+            if not recurrent:
+                source = view(f"{name}:map", source, f"{name}:map:0", shape)
+            output = f"{name}:map_out"
         if before:
             given = shape if mapped else graph.shape(source)
             source = unit(f"{name}:unit", source, f"{name}:in", given, node.origin)
         table = f"{name}:out" if after else output
-        add(replace(node, inputs=[source], output=table), shape)
+        add(replace(node, inputs=[source], output=table), whole if recurrent else shape)
+        if mapped and recurrent:
+            table = view(f"{name}:map", table, f"{name}:map:0", shape)
         if after:
             unit(f"{name}:result", table, output, shape, node.origin)
         if mapped:
-            view = Reshape(name=f"{name}:shape", inputs=[output], output=node.output, shape=whole)
-            add(view, whole)
+            view(f"{name}:shape", output, node.output, whole)
     return replace(graph, nodes=nodes, tensors=tensors)
 
 

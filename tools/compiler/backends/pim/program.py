@@ -19,12 +19,12 @@ from ...graph import Activation, Binary, Dense, Gru, Lstm, Node, Slice
 from ..base import LoweringError, copyable_states
 from .arithmetic import TABLES
 from .arrays.assign import assign, layer_needs, unique
+from .cells import cells_of
 from .codegen import CoreBuilder
 from .cost import SDRAM, Timing
 from .flat import DenseColumns, add_rows, clipped, copy_rows
 from .layers import emit_layer
 from .maps import clip_bounds, share
-from .recurrent import Cell
 from .schedule import IN_PLACE, FusedGroup
 from .stages import emit_stages
 
@@ -35,7 +35,7 @@ __all__ = ["ProgramWriter"]
 
 _ALIGN = 64
 #: Events of the meeting between layers: arrived, go on.
-_ARRIVED, _GO = 0, 1
+_EVENTS = 0, 1
 
 
 class ProgramWriter:
@@ -54,6 +54,10 @@ class ProgramWriter:
     Attributes
     ----------
     places : tensor name -> byte address in main memory
+    constants : list of (byte address, uint8 array, description): what the program reads beside
+        tensors
+    end : byte address behind all that has a place in main memory
+    left : of each core, arrays and groups that no layer has yet
     stretches : list of (names of nodes, words of each core before it, behind it)
     """
 
@@ -68,6 +72,9 @@ class ProgramWriter:
         self.q, self.graph, self.params = quantised, quantised.graph, params
         self.cores = [CoreBuilder(params, n) for n in range(params["cores"])]
         self.places: dict[str, int] = {}
+        self.constants: list[tuple[int, np.ndarray, str]] = []
+        self.end = 0
+        self.left = [(params["arrays"], params["groups"])] * params["cores"]
         self.stretches: list[tuple[Any, ...]] = []
         self.fused, self._states, self.timing = fused, states, timing
 
@@ -89,9 +96,9 @@ class ProgramWriter:
             else (shape[0], 1, shape[1])
         )
 
-    def place_all(self, at: int) -> int:
+    def place_all(self, at: int) -> None:
         """Assigns every tensor an address from ``at`` on; reshaped tensors and parts of vectors
-        share their source's memory. Returns the end."""
+        share their source's memory."""
         for name in [port.tensor for port in self.graph.inputs] + [
             node.output for node in self.graph.nodes
         ]:
@@ -105,6 +112,19 @@ class ProgramWriter:
                 continue
             self.places[name] = at
             at = -(-(at + self.graph.tensors[name].size * self.size(name)) // _ALIGN) * _ALIGN
+        self.end = at
+
+    def scratch(self, size: int) -> int:
+        """Reserves ``size`` bytes of main memory, after :meth:`place_all`; their address."""
+        at = self.end
+        self.end = -(-(at + size) // _ALIGN) * _ALIGN
+        return at
+
+    def constant(self, values: np.ndarray, what: str) -> int:
+        """Reserves main memory for numbers that the program reads; their address."""
+        data = np.frombuffer(values.tobytes(), np.uint8)
+        at = self.scratch(len(data))
+        self.constants.append((at, data, what))
         return at
 
     def kept_states(self) -> list[tuple[str, str]]:
@@ -115,12 +135,19 @@ class ProgramWriter:
         begin = self.places[name]
         return begin, begin + self.graph.tensors[name].size * self.size(name)
 
+    def take(self, core: int, arrays: int, groups: int) -> None:
+        """Takes arrays and groups of a core from those that are left."""
+        before = self.left[core]
+        self.left[core] = before[0] - arrays, before[1] - groups
+
     # The program
 
     def write(self) -> None:
         """Emits all layers; after :meth:`place_all`."""
         needs = layer_needs(self.q, self.params, self.fused, self.timing.rate)
-        assign(unique(needs), self.params)
+        for need in assign(unique(needs), self.params):
+            for core in need.cores:
+                self.take(core, need.arrays, need.groups)
         held: dict[str, list[tuple[Any, list[int]]]] = {}
         for node, what, need in needs:
             held.setdefault(node.name, []).append((what, need.cores))
@@ -173,11 +200,13 @@ class ProgramWriter:
         found = {}
         for node in self.graph.nodes:
             for what, cores in held.get(node.name, ()):
+                if isinstance(node, Lstm | Gru):
+                    cells = cells_of(self, node, cores)
+                    found.update({(node.name, c): cell for c, cell in cells.items()})
+                    continue
                 for c in cores:
                     core = self.cores[c]
-                    if isinstance(node, Lstm | Gru):
-                        found[node.name, c] = Cell(core, node, self.q.layers[node.name], cores)
-                    elif isinstance(node, Dense):
+                    if isinstance(node, Dense):
                         found.setdefault((node.name, c), []).append(
                             DenseColumns(core, node, self.q.layers[node.name], *what)
                         )
@@ -188,15 +217,11 @@ class ProgramWriter:
         return found
 
     def _meet(self):
-        """Emits a barrier: all cores wait until all stores have finished."""
+        """Emits a barrier of all cores."""
         if len(self.cores) == 1:
             return
-        for core in self.cores[1:]:
-            core.emit("sync", event=_ARRIVED, core=0)
-            core.emit("wait", event=_GO, value=1)
-        self.cores[0].emit("wait", event=_ARRIVED, value=len(self.cores) - 1)
-        for core in self.cores[1:]:
-            self.cores[0].emit("sync", event=_GO, core=core.number)
+        for core in self.cores:
+            core.meet(range(len(self.cores)), _EVENTS)
 
     def _chain(self, chain, held, groups):
         rows, weighted = (

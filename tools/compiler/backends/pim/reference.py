@@ -160,7 +160,7 @@ def _run_node(quantised, node, sources, params):
         return (np.sign(sums) * mean).reshape(len(sums), *shape)
     if isinstance(node, Lstm | Gru):
         assert numbers is not None
-        return _recurrent(node, numbers, sources[0], spread_of(node, params).biased)
+        return _recurrent(node, numbers, sources[0], spread_of(node, params))
     if isinstance(node, MatMul):
         return _matmul(quantised, node, *sources, params)
     return node.run(*sources)
@@ -208,15 +208,20 @@ def _down(values, places):
     return saturated(values + (1 << places >> 1), WIDE) >> places
 
 
-def _gate_sums(x, weights, bias, shift, biased):
-    sums = _product(x, weights.T) + bias * biased
-    sums = saturated(sums + (1 << shift >> 1) >> shift, WIDE)
-    return sums if biased else saturated(sums + late_biases(bias, shift), WIDE)
+def _gate_sums(x, weights, bias, shift, spread):
+    """Sums of one product of a recurrent layer (:class:`~.recurrent.Spread`), rounded split by
+    split."""
+    side, total = x.shape[1], 0
+    for first, end in [(0, side)] if spread.tiling is None else spread.tiling.splits(side):
+        sums = _product(x[:, first:end], weights[:, first:end].T) + bias * spread.biased
+        sums = saturated(sums + (1 << shift >> 1) >> shift, WIDE)
+        total = saturated(total + sums, WIDE)
+    return total if spread.biased else saturated(total + late_biases(bias, shift), WIDE)
 
 
-def _recurrent(node, numbers, x, biased):
+def _recurrent(node, numbers, x, spread):
     """States for a sequence ``x`` [inputs, steps, features], int64 [inputs,
-    steps, hidden], or only the last state; ``biased``: arrays hold the biases."""
+    steps, hidden], or only the last state; ``spread``: :class:`~.recurrent.Spread`."""
     hidden, results = (
         node.recurrent.shape[1],
         np.zeros((*x.shape[:2], node.recurrent.shape[1]), np.int64),
@@ -232,10 +237,11 @@ def _recurrent(node, numbers, x, biased):
     biases: Any = (numbers.bias, 0) if lstm else numbers.bias
     own, theirs = biases
     for place in range(x.shape[1])[:: -1 if node.reverse else 1]:
-        given = _gate_sums(x[:, place], numbers.weights, own, shift, biased)
+        given = _gate_sums(x[:, place], numbers.weights, own, shift, spread)
         if lstm:
             sums = saturated(
-                saturated(given + _gate_sums(state, numbers.recurrent, 0, behind, True), WIDE), BITS
+                saturated(given + _gate_sums(state, numbers.recurrent, 0, behind, spread), WIDE),
+                BITS,
             )
             i, o, f = np.split(run_table("sigmoid", sums[:, : 3 * hidden], BITS), 3, axis=1)
             new = _down(i * run_table("tanh", sums[:, 3 * hidden :], BITS), ALIGNED)
@@ -243,7 +249,7 @@ def _recurrent(node, numbers, x, biased):
             state = saturated(_down(o * run_table("tanh", cell, BITS), PLACES), BITS)
         else:
             two = 2 * hidden
-            past = _gate_sums(state, numbers.recurrent[:two], theirs[:two], behind, biased)
+            past = _gate_sums(state, numbers.recurrent[:two], theirs[:two], behind, spread)
             update, reset = np.split(
                 run_table("sigmoid", saturated(saturated(given[:, :two] + past, WIDE), BITS), BITS),
                 2,
@@ -253,7 +259,7 @@ def _recurrent(node, numbers, x, biased):
                 past = _down(
                     reset
                     * saturated(
-                        _gate_sums(state, numbers.recurrent[two:], theirs[two:], behind, biased),
+                        _gate_sums(state, numbers.recurrent[two:], theirs[two:], behind, spread),
                         BITS,
                     ),
                     PLACES,
@@ -264,7 +270,7 @@ def _recurrent(node, numbers, x, biased):
                     numbers.recurrent[two:],
                     theirs[two:],
                     behind,
-                    biased,
+                    spread,
                 )
             new = run_table("tanh", saturated(saturated(given[:, two:] + past, WIDE), BITS), BITS)
             state = saturated(

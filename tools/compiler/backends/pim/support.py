@@ -26,8 +26,7 @@ from ...graph import (
 from ..base import DECOMPOSED, HOST, NATIVE, Support
 from ..rewriting import against_product, turns
 from .arithmetic import SUM_BITS, TABLES
-from .arrays.matrices import MOST_ROWS
-from .legalise import MOST_UNITS, is_whole, most_averaged, shared_scales, support_of_rewritten
+from .legalise import is_whole, most_averaged, support_of_rewritten
 from .maps import spans
 from .products import most_transposed
 from .rows.functions import is_function, support_of_function
@@ -80,12 +79,6 @@ def check_support(graph: Graph, node: Node, params: Mapping[str, Any]) -> Suppor
     if isinstance(node, Concat):
         return Support(NATIVE)
     if isinstance(node, Lstm | Gru):
-        if any(shared_scales(graph, node)) and node.recurrent.shape[1] > MOST_UNITS:
-            return Support(
-                HOST,
-                f"{node.kind} of {node.recurrent.shape[1]} states whose scale others share: "
-                f"expected at most {MOST_UNITS}",
-            )
         return _recurrent(node, params)
     if isinstance(node, MatMul):
         return _product(graph, node, params)
@@ -180,7 +173,4 @@ def _recurrent(node, params):
         for name, need in (("act_unit", 1), ("x_bits", 16), ("max_biw", 32))
         if params[name] < need
     ]
-    states = node.recurrent.shape[1]
-    if states > MOST_ROWS:
-        reasons.append(f"{states} states: expected at most {MOST_ROWS}")
     return Support(HOST, "; ".join(reasons)) if reasons else Support(NATIVE)

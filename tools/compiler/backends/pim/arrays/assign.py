@@ -32,7 +32,7 @@ class _Packing:
         self._cores = range(params["cores"])
         self._most = [params["arrays"], params["bias_words"], params["groups"]]
         self._order = sorted(
-            range(len(needs)), key=lambda n: (needs[n].placement is None, -needs[n].arrays, n)
+            range(len(needs)), key=lambda n: (needs[n].is_free, -needs[n].arrays, n)
         )
 
     def packed(self, copies):
@@ -78,7 +78,7 @@ def _grown(packing, copies, found):
     """Adds copies where they gain most per array, until no more fit: ``(copies, cores of
     each)``."""
     needs = packing.needs
-    options = {n for n, need in enumerate(needs) if need.placement is None}
+    options = {n for n, need in enumerate(needs) if need.is_free}
     while options:
         best = max(
             options,
@@ -130,13 +130,13 @@ def assign(needs: list[Need], params: Mapping[str, Any]) -> list[Need]:
     while better:
         better = False
         for n in sorted(
-            (n for n in range(len(needs)) if copies[n] > 1 and needs[n].placement is None),
+            (n for n in range(len(needs)) if copies[n] > 1 and needs[n].is_free),
             key=lambda n: -needs[n].arrays,
         ):
             for m in (
                 m
                 for m in range(len(needs))
-                if m != n and copies[m] < needs[m].most and needs[m].placement is None
+                if m != n and copies[m] < needs[m].most and needs[m].is_free
             ):
                 tried = [count - (k == n) + (k == m) for k, count in enumerate(copies)]
                 packed = packing.packed(tried)
@@ -170,7 +170,8 @@ def layer_needs(
         own = [k for k, (node, _, _) in enumerate(found) if any(node is n for n in some.nodes)]
         if some.stages is not None:
             for k in own:
-                found[k][2].placement = some.stages.placement[found[k][0].name]
+                cores = some.stages.placement[found[k][0].name]
+                found[k][2].placement, found[k][2].least = cores, len(cores)
         elif own:
             need = _chain_need(quantised, params, some, [found[k] for k in own], rate)
             for k in own:

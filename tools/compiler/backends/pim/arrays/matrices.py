@@ -40,8 +40,9 @@ class Need:
     """A layer's demand. ``arrays``, ``biases``, ``groups``: resources of a core that holds it.
     ``cycles``: time of all its work on one core. ``floor``: least time on any number of cores.
     ``most``: greatest number of cores that can share it. ``extra``: further cycles of each if
-    several share it. ``placement``: the cores that must hold it (``None``: any). ``cores``: the
-    cores that hold it, filled by :func:`~.assign.assign`."""
+    several share it. ``placement``: the cores that must hold it (``None``: any). ``least``: number
+    of cores that hold it at least. ``cores``: the cores that hold it, filled by
+    :func:`~.assign.assign`."""
 
     name: str
     arrays: int
@@ -52,12 +53,13 @@ class Need:
     most: int
     extra: int = 0
     placement: tuple[int, ...] | None = None
+    least: int = 1
     cores: list[int] = field(default_factory=list)
 
     @property
-    def least(self) -> int:
-        """Number of cores that hold it at least."""
-        return len(self.placement or (0,))
+    def is_free(self) -> bool:
+        """Whether any core may hold it, by itself or with others."""
+        return self.placement is None and self.least == 1
 
     def time(self, cores: int) -> float:
         """Estimated cycles of the layer on a number of cores."""
