@@ -141,8 +141,11 @@ class Emitter:
         """
         part = job.parts[0]
         chunk = part.chunks[0]
-        if before.residual is None and not self._writes(before, chunk.load):
-            self.load_ifm(chunk.load)
+        if before.residual is None:
+            if self._writes(before, chunk.load):
+                self._shape_ifm(chunk.load.shape)
+            else:
+                self.load_ifm(chunk.load)
         if job.ofm[2] == before.ofm[2]:
             self._load_bias(job.bias)
         if (

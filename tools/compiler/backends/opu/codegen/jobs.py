@@ -137,16 +137,21 @@ class JobMaker:
         )
         by_tap = layer.by_tap and layer.residual is not None
         # The operands of two tiles of one shape lie as far from each other as the tiles do.
-        key = None if by_tap else (layer.name, tiling.taps, out, ofm)
+        key = None if by_tap else (layer.name, tiling.taps, tiling.joint, out, ofm)
         here = source.at(n, 0, top * layer.stride[0], left * layer.stride[1])
         if key not in self._tiles:
-            taps = []
-            for run in self._together(layer, source, out):
-                taps += self._shared_taps(layer, source, n, run, out, top, left, ofm)
-            taps = self.without_zeros(layer, out, taps)
+            taps = self._taps(layer, source, n, out, top, left, ofm)
             shape = taps[-1].load.shape
             if not by_tap:
-                self._tiles[key] = here, shape, self.parts(layer, tiling, out, taps, ofm[2])
+                parts = None
+                if tiling.joint:
+                    groups = [
+                        self._taps(layer, source, n, block, top, left, ofm)
+                        for block in range(layer.result.channel_blocks)
+                    ]
+                    parts = self._joint_part(layer, groups, out, ofm[2])
+                parts = parts or self.parts(layer, tiling, out, taps, ofm[2])
+                self._tiles[key] = here, shape, parts
         if not by_tap:
             there, shape, parts = self._tiles[key]
             parts = [part.moved(here - there) for part in parts]
@@ -179,6 +184,13 @@ class JobMaker:
             columns,
             self.borders(layer, range(n, n + 1), out),
         )
+
+    def _taps(self, layer, source, n, out, top, left, ofm):
+        """Taps of the tile ``ofm`` at (top, left) of image ``n`` and channel block ``out``."""
+        taps = []
+        for run in self._together(layer, source, out):
+            taps += self._shared_taps(layer, source, n, run, out, top, left, ofm)
+        return self.without_zeros(layer, out, taps)
 
     def without_zeros(self, layer: Layer, out: int, taps: list[Tap]) -> list[Tap]:
         """Removes taps whose weights are all zero, but keeps at least one, and the first one of a
@@ -480,10 +492,26 @@ class JobMaker:
                 parts.append(Part(at_units, len(kernel), self._chunks(some, shared)))
         return parts
 
+    def _joint_part(self, layer, groups, out, ofm_c):
+        """The part of channel block ``out`` with one kernel of all blocks, whose taps are
+        ``groups``; ``None`` if their feature maps differ in shape."""
+        shapes = {tap.load.shape for taps in groups for tap in taps}
+        if len(shapes) > 1:
+            return None
+        ifm_c = shapes.pop()[2]
+        kernel = tuple((block, tap.weights) for block, taps in enumerate(groups) for tap in taps)
+
+        def matrices():
+            return [self._matrix(layer, block, w, ofm_c, ifm_c) for block, w in kernel]
+
+        at = self.kernel((layer.name, kernel, ofm_c, ifm_c), matrices)
+        first = sum(len(taps) for taps in groups[:out])
+        return [Part(at, len(kernel), self._chunks(groups[out], False, first))]
+
     @staticmethod
-    def _chunks(taps, shared):
+    def _chunks(taps, shared, first=0):
         chunks = []
-        for n, tap in enumerate(taps):
+        for n, tap in enumerate(taps, first):
             key = tap.load, tap.stride, tap.f
             if not chunks or chunks[-1][0] != key:
                 chunks.append((key, []))
