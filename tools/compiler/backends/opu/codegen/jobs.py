@@ -271,14 +271,21 @@ class JobMaker:
         if skip:  # rows that no tap reads are not loaded
             mem_w, down = mem_w * down, 1
         found = []
-        for r0, c0, high, wide in self._loads(layer, ofm, down, across, ifm_c):
+        loads = list(self._loads(layer, ofm, down, across, ifm_c))
+        tallest: dict[int, int] = {}
+        for _, _, high, wide in loads:
+            tallest[wide] = max(high, tallest.get(wide, 0))
+        for r0, c0, high, wide in loads:
+            # A load of fewer rows begins earlier: with another shape, kernels were loaded again.
+            above = min(r0, tallest[wide] - high)
+            r0, high = r0 - above, high + above
             shape = (
                 (ofm[0] - 1) * down + (high - 1) * far + 1,
                 (ofm[1] - 1) * across + (wide - 1) * apart + 1,
                 ifm_c,
             )
             load = Load(source.at(image, part, row + r0 * far, column + c0 * apart), mem_w, shape)
-            for r in range(high):
+            for r in range(above, high):
                 for c in range(wide):
                     weights = (part, 0, 0) if layer.weights is None else (part, r0 + r, c0 + c)
                     found.append(
@@ -297,6 +304,7 @@ class JobMaker:
                 ((ofm[0] - 1) * down + (most - 1) * far + 1, columns, ifm_c)
             ):
                 most -= 1
+            most = -(-high // -(-high // most))
             yield from (
                 (r + some, c, min(most, high - some), wide) for some in range(0, high, most)
             )
