@@ -43,6 +43,7 @@ class Timing:
     page : cycles for each 1024 bytes of addresses that an array of a map reaches over,
         and for each jump between its rows
     slot : fewest cycles for a slot of ``store``
+    gap : cycles of a slot of ``store`` beside its bytes, if results do not fill it
     read_slot : fewest cycles for a slot of ``ld.ifm``
     fetch : cycles of memory for each instruction
     on_chip : speeds of another memory, which holds the bytes below ``border``: the seven numbers
@@ -58,6 +59,7 @@ class Timing:
     queue: int = 32
     page: float = 0.0
     slot: float = 0.0
+    gap: float = 0.0
     read_slot: float = 0.0
     write_rate: float = 0.0
     latency: int = 0
@@ -112,7 +114,7 @@ def _block_ram(beat_bytes):
         load=1,
         store=14,
         slot=3.34,
-        read_slot=2.1,
+        gap=1.0,
         latency=51,
         settle=30,
         fetch=4 / beat_bytes,
@@ -316,8 +318,9 @@ class _EngineModel:
         def cost(memory):
             slot = max(-(-s.ofm[2] // p["out_lanes"]) * s.pool[0] * s.pool[1], memory.slot)
             pages = self._pages(memory, rows, columns, s.ofm_mem[1])
-            written = max(step.bytes_written / memory.write_rate, rows * columns * slot)
-            return memory.store + pages + written
+            gaps = rows * columns * memory.gap if s.ofm[2] < SLOT else 0
+            written = step.bytes_written / memory.write_rate + gaps
+            return memory.store + pages + max(written, rows * columns * slot)
 
         memory = self.t.at(step.array.address)
         ready = max(self.conv + self.t.drain, self.complete)
