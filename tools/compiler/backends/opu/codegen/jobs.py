@@ -502,12 +502,16 @@ class JobMaker:
 
     def _joint_part(self, layer, groups, out, ofm_c):
         """The part of channel block ``out`` with one kernel of all blocks, whose taps are
-        ``groups``; ``None`` if their feature maps differ in shape."""
+        ``groups``; ``None`` if shapes differ, or if one load cannot bring so many taps."""
+        result = layer.result
+        outs = {ofm_channels(channels_of(result, block)) for block in range(result.channel_blocks)}
         shapes = {tap.load.shape for taps in groups for tap in taps}
-        if len(shapes) > 1:
+        if len(shapes) > 1 or len(outs) > 1:
             return None
         ifm_c = shapes.pop()[2]
         kernel = tuple((block, tap.weights) for block, taps in enumerate(groups) for tap in taps)
+        if len(kernel) > self.target.kernel_taps(ofm_c, ifm_c):
+            return None
 
         def matrices():
             return [self._matrix(layer, block, w, ofm_c, ifm_c) for block, w in kernel]

@@ -108,7 +108,8 @@ class Tiling:
     with_next : work on each tile together with the next layer,
         which reads the same source (a shortcut beside the first layer of its block): feature map
         and kernels are loaded once for both; ignored where that cannot be
-    joint : one ``ld.ker`` brings the kernels of all groups of output channels
+    joint : one ``ld.ker`` brings the kernels of all groups of output channels; ignored where that
+        cannot be
     """
 
     rows: int
@@ -283,20 +284,7 @@ def candidates(
         found += [replace(t, with_next=True) for t in found]
     if layer.result.channel_blocks > 1 and not flat:
         found += [replace(t, kernel_first=False) for t in found]
-        if _joins(target, layer, total):
+        if layer.weights is not None and total * layer.result.channel_blocks <= start.taps:
             joint = replace(start, kernel_first=False, joint=True)
             found += [replace(joint, rows=r) for r in rows]
     return found
-
-
-def _joins(target, layer, taps):
-    """Whether one kernel holds those of all output channels, of so many taps for each group."""
-    result = layer.result
-    sizes = {ofm_channels(channels_of(result, out)) for out in range(result.channel_blocks)}
-    return (
-        layer.weights is not None
-        and not layer.adds
-        and not layer.by_tap
-        and len(sizes) == 1
-        and taps * result.channel_blocks <= _taps(target, layer)
-    )
