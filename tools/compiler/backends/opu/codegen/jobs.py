@@ -272,7 +272,7 @@ class JobMaker:
             mem_w, down = mem_w * down, 1
         found = []
         loads = list(self._loads(layer, ofm, down, across, ifm_c))
-        tallest: dict[int, int] = {}
+        tallest = {}  # rows of the tallest load, by columns
         for _, _, high, wide in loads:
             tallest[wide] = max(high, tallest.get(wide, 0))
         for r0, c0, high, wide in loads:
