@@ -12,6 +12,7 @@ from quintet.gateware.cores.opu.model.model import Model
 from quintet.gateware.cores.opu.software import SOFTWARE
 from quintet.gateware.isa.asm import assemble_text
 from quintet.tools.compiler.backends.opu.codegen.compiler import compile_network
+from quintet.tools.compiler.backends.opu.codegen.tiles import Area
 from quintet.tools.compiler.backends.opu.cost import SDRAM, Timing, estimate
 from quintet.tools.compiler.backends.opu.layers import Network
 from quintet.tools.compiler.backends.opu.reference import run_network
@@ -70,6 +71,96 @@ def test_scheduled_loads_stand_before_the_store_of_the_tile_before():
     # The third layer's result lies where the first one's map with its zero border was, if it needs
     # a border at all.
     assert mnemonics(compiled).count("pad") == 2
+
+
+def split_chain(*kinds):
+    """Layers of 64 channels in blocks of 16, on maps of 8x8: "wise" depthwise with 3x3 taps, or
+    "point" with one."""
+    rng, network = np.random.default_rng(9), Network()
+    x = network.input("x", (8, 8, 64), split=True)
+    for index, kind in enumerate(kinds):
+        inner, taps = (1, 3) if kind == "wise" else (64, 1)
+        weights = random_weights(rng, 64, inner, taps, taps, most=60)
+        around = {"groups": 64 // inner, "padding": (taps // 2,) * 4, "shift": 7, "split": True}
+        x = network.conv(f"l{index}", x, weights, **around)
+    return network
+
+
+def test_a_load_stands_before_a_store_to_other_channel_blocks_of_its_map():
+    network = split_chain("wise", "wise")
+    tilings = {f"l{k}": Tiling(8, 8, 9) for k in range(2)}
+    values = random_values(np.random.default_rng(10), network)
+    compiled, _ = check(network, build(), values, tilings=tilings)
+    assert loads_and_stores(compiled) == ["ld.ifm"] + ["ld.ifm", "store"] * 7 + ["store"]
+
+
+def test_a_kernel_stands_before_the_store_that_its_feature_map_waits_for():
+    network = split_chain("wise", "point")
+    tilings = {"l0": Tiling(8, 8, 9), "l1": Tiling(8, 8, 4)}
+    values = random_values(np.random.default_rng(11), network)
+    compiled, _ = check(network, build(), values, tilings=tilings)
+    names = [name for name in mnemonics(compiled) if name in ("ld.ifm", "ld.ker", "store")]
+    last = [i for i, name in enumerate(names) if name == "store"][3]  # of the first layer
+    assert names[last - 1 : last + 2] == ["ld.ker", "store", "ld.ifm"]
+
+
+@pytest.mark.parametrize("joint, loads", [(False, 8), (True, 1)])
+def test_one_load_brings_the_kernels_of_all_output_channels(joint, loads):
+    network = split_chain("point")
+    tilings = {"l0": Tiling(4, 8, 4, kernel_first=False, joint=joint)}
+    values = random_values(np.random.default_rng(12), network)
+    compiled, _ = check(network, build(), values, tilings=tilings)
+    assert mnemonics(compiled).count("ld.ker") == loads
+    assert mnemonics(compiled).count("ld.ifm") == 2
+    assert compiled.constants.size == 64 * 64
+
+
+@pytest.mark.parametrize(
+    "channels, taps",
+    [
+        pytest.param(64, 2, id="more taps than a load brings"),
+        pytest.param(40, 1, id="blocks of different size"),
+    ],
+)
+def test_kernels_that_one_load_cannot_bring_are_loaded_one_by_one(channels, taps):
+    rng, network = np.random.default_rng(13), Network()
+    x = network.input("x", (4, 4, 64), split=True)
+    weights = random_weights(rng, channels, 64, taps, taps, most=60)
+    network.conv("l0", x, weights, shift=8, split=True)
+    tilings = {"l0": Tiling(2, 4, 36, kernel_first=False, joint=True)}
+    values = random_values(rng, network)
+    compiled, _ = check(network, build(), values, tilings=tilings)
+    assert mnemonics(compiled).count("ld.ker") > 1
+
+
+def test_loads_of_a_tall_window_have_one_size_and_share_a_kernel():
+    network = Network()
+    x = network.input("x", (25, 5, 64))
+    network.conv("l0", x, None, taps=(25, 5), identity=1, shift=4)
+    values = random_values(np.random.default_rng(14), network)
+    compiled, _ = check(network, build(), values)
+    names = mnemonics(compiled)
+    assert [names.count(name) for name in ("@shape.ifm", "ld.ifm", "ld.ker")] == [1, 2, 1]
+
+
+def test_areas_overlap_if_both_have_a_unit():
+    rng = np.random.default_rng(15)
+
+    def units(area):
+        return {
+            area.at + row * area.pitch + k for row in range(area.rows) for k in range(area.size)
+        }
+
+    found = set()
+    for _ in range(2000):
+        areas = [
+            Area(*(int(n) for n in rng.integers((0, 1, 1, 1), (30, 6, 6, 12)))) for _ in range(2)
+        ]
+        both = bool(units(areas[0]) & units(areas[1]))
+        assert areas[0].overlaps(areas[1]) == areas[1].overlaps(areas[0]) == both, areas
+        found.add(both)
+    assert found == {False, True}
+    assert not Area(5, 2, 3, 4).overlaps(Area(0, 0, 0, 1))
 
 
 def test_with_a_residual_the_next_tile_is_loaded_after_the_store():
@@ -214,8 +305,8 @@ def test_estimate():
 def test_pages_and_fetches_cost_cycles():
     compiled = compile_network(depthwise_chain(), build())
     plain = estimate(compiled.words, build(), SDRAM)
-    for name in ("page", "fetch", "slot"):
-        dear = replace(SDRAM, **{name: 50})
+    for name in ("page", "fetch", "slot", "gap", "settle", "turn"):
+        dear = replace(SDRAM, **{name: 5000})
         assert estimate(compiled.words, build(), dear).cycles > plain.cycles
 
 

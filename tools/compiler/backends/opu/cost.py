@@ -34,12 +34,16 @@ class Timing:
     load, store : cycles of a load or store beside its bytes
     latency : cycles from the end of a load's transfers until its bytes can be used, in which other
         transfers go on
+    settle : cycles from the end of a transfer's requests until it is complete, in which loads go
+        on; a store waits for it
     conv : cycles of a ``conv*`` beside its steps
     drain : cycles from the last step until a result can be stored
+    turn : fewest cycles of a ``conv.acc`` beside ``conv``
     queue : ``conv*`` that may wait
     page : cycles for each 1024 bytes of addresses that an array of a map reaches over,
         and for each jump between its rows
     slot : fewest cycles for a slot of ``store``
+    gap : cycles of a slot of ``store`` beside its bytes, if results do not fill it
     read_slot : fewest cycles for a slot of ``ld.ifm``
     fetch : cycles of memory for each instruction
     on_chip : speeds of another memory, which holds the bytes below ``border``: the seven numbers
@@ -51,12 +55,15 @@ class Timing:
     store: int = 20
     conv: int = 2
     drain: int = 16
+    turn: int = 16
     queue: int = 32
     page: float = 0.0
     slot: float = 0.0
+    gap: float = 0.0
     read_slot: float = 0.0
     write_rate: float = 0.0
     latency: int = 0
+    settle: int = 0
     fetch: float = 0.0
     on_chip: Timing | None = None
     border: int = 0
@@ -102,7 +109,16 @@ def _behind_split(memory):
 
 def _block_ram(beat_bytes):
     """Speeds of block RAM in beats of so many bytes."""
-    return Timing(rate=float(beat_bytes), load=20, store=56, fetch=4 / beat_bytes)
+    return Timing(
+        rate=float(beat_bytes),
+        load=1,
+        store=14,
+        slot=3.34,
+        gap=1.0,
+        latency=51,
+        settle=30,
+        fetch=4 / beat_bytes,
+    )
 
 
 def main_memory(info: Mapping[str, Any]) -> Timing:
@@ -119,6 +135,9 @@ def main_memory(info: Mapping[str, Any]) -> Timing:
             found = replace(found, slot=4.1, read_slot=4.2)
         return replace(
             _behind_split(found),
+            conv=0,
+            drain=26,
+            turn=8,
             on_chip=_block_ram(on_chip["beat_bytes"]),
             border=on_chip["size"],
         )
@@ -168,7 +187,7 @@ def estimate(
             wanted.pop(0)
         if engine.step(word) or engine.dma > most:
             break
-    end = max(engine.dma, engine.conv, engine.issue) + 8
+    end = max(engine.complete, engine.conv, engine.issue) + 8
     at += [round(end)] * len(wanted)
     return Estimate(round(end), round(engine.moved), engine.work, at)
 
@@ -178,6 +197,7 @@ class _EngineModel:
         self.t, self.params = timing, params
         self.sequence = Sequence(params)
         self.issue = self.dma = self.conv = 0.0
+        self.complete = 0.0  # all transfers so far are complete
         self.moved, self.work = 0.0, 0
         self.convs = []  # ends of conv* that may still be queued
         banks = params["ifm_banks"]
@@ -209,7 +229,8 @@ class _EngineModel:
             self._store(step)
         elif name == "pad" and step.array is not None:
             memory = self.t.at(step.array.address)
-            self._move(self.dma, memory.store + step.bytes_written / memory.write_rate)
+            cycles = memory.store + step.bytes_written / memory.write_rate
+            self._move(memory, self.complete, cycles)
         return name == "end"
 
     def _pages(self, memory, rows, columns, mem_w):
@@ -228,9 +249,10 @@ class _EngineModel:
         share = (self.t.border - array.address % FULL_REGION) / array.span
         return share * cost(first) + (1 - share) * cost(last)
 
-    def _move(self, ready, cycles):
+    def _move(self, memory, ready, cycles):
         start = max(self.dma, self.issue, ready)
         self.dma = start + cycles
+        self.complete = self.dma + memory.settle
         self.moved += self.dma - start
         return start
 
@@ -247,16 +269,17 @@ class _EngineModel:
                 pages = self._pages(memory, rows, columns, mem_w)
                 return memory.load + pages + max(step.bytes_read / memory.rate, least)
 
-            self._move(self.ifm_free[self.ifm_bank], self._cycles(step.array, cost))
+            self._move(memory, self.ifm_free[self.ifm_bank], self._cycles(step.array, cost))
             self.ifm_ready = self.dma + memory.latency
         elif name == "ld.bias":
-            self._move(0, memory.load + step.bytes_read / memory.rate)
+            self._move(memory, 0, memory.load + step.bytes_read / memory.rate)
             self.bias_ready = self.dma + memory.latency
         else:
             s, p = self.sequence, self.params
             rows = geometry.ker_rows(s.ker_n, s.ofm[2], s.ifm[2], p["pi"], p["po"])
             tight = rows + self.ker_rows[0] > p["ker_rows"]
             start = self._move(
+                memory,
                 self.ker_used[0] if tight else self.ker_used[1],
                 memory.load + step.bytes_read / memory.rate,
             )
@@ -280,7 +303,7 @@ class _EngineModel:
             self.shapes = s.ofm, s.ifm
             self.steps = h * w * (s.ifm[2] // p["pi"]) * -(-ofm_c // p["po"])
         steps = self.steps
-        self.conv = start + max(steps, self.t.drain if name == "conv.acc" else 0) + self.t.conv
+        self.conv = start + max(steps, self.t.turn if name == "conv.acc" else 0) + self.t.conv
         self.work += steps
         self.ifm_free[self.ifm_bank] = self.conv
         self.ker_used[0] = self.conv
@@ -295,10 +318,13 @@ class _EngineModel:
         def cost(memory):
             slot = max(-(-s.ofm[2] // p["out_lanes"]) * s.pool[0] * s.pool[1], memory.slot)
             pages = self._pages(memory, rows, columns, s.ofm_mem[1])
-            written = max(step.bytes_written / memory.write_rate, rows * columns * slot)
-            return memory.store + pages + written
+            gaps = rows * columns * memory.gap if s.ofm[2] < SLOT else 0
+            written = step.bytes_written / memory.write_rate + gaps
+            return memory.store + pages + max(written, rows * columns * slot)
 
-        self._move(self.conv + self.t.drain, self._cycles(step.array, cost))
+        memory = self.t.at(step.array.address)
+        ready = max(self.conv + self.t.drain, self.complete)
+        self._move(memory, ready, self._cycles(step.array, cost))
         self.ofm_free[self.ofm_bank] = self.dma
         self.stored = True
         if s.res:
@@ -319,7 +345,7 @@ class _SmallEngineModel:
         """Cycles of the DMA so far."""
         return self.issue
 
-    conv = dma
+    conv = complete = dma
 
     def step(self, word):
         step, s = self.sequence.step(word), self.sequence

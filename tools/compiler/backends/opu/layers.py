@@ -208,6 +208,9 @@ class Layer:
     def blocks(self) -> list[tuple[int, int, int, int]]:
         """Blocks of taps that share one load: (first row, first column, rows, columns)."""
         high, wide = ((BLOCK - 1) // d + 1 for d in self.dilation)
+        if self.taps[1] <= wide:
+            # Rows follow each other anyway: their loads are of one size.
+            high = -(-self.taps[0] // -(-self.taps[0] // high))
         return [
             (r, c, min(high, self.taps[0] - r), min(wide, self.taps[1] - c))
             for r in range(0, self.taps[0], high)

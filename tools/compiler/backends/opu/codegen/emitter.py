@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ......gateware.cores.opu.isa import ISA
+from .tiles import Area
 
 if TYPE_CHECKING:
     from ......gateware.cores.opu.types import TypeSet
@@ -91,7 +92,7 @@ class Emitter:
         self._set("@mem.ifm", (region, load.mem_w), addr=region, w=load.mem_w)
         self.emit("ld.ifm", addr=load.at)
         self._ifm = load
-        self.extent = max(self.extent, load.span(self.slot_units)[1])
+        self.extent = max(self.extent, load.area(self.slot_units).end)
 
     def _load_ker(self, part):
         if self._set("@shape.ker", part.n, n=part.n):
@@ -102,7 +103,7 @@ class Emitter:
         self._set("@mem.ker", region, addr=region)
         self.emit("ld.ker", addr=part.at)
         self._ker = part.at, part.slots
-        self.extent = max(self.extent, part.span(self.slot_units)[1])
+        self.extent = max(self.extent, part.area(self.slot_units).end)
 
     def _load_bias(self, at):
         if at is None or self._bias == at:
@@ -140,8 +141,11 @@ class Emitter:
         """
         part = job.parts[0]
         chunk = part.chunks[0]
-        if before.residual is None and not self._writes(before, chunk.load):
-            self.load_ifm(chunk.load)
+        if before.residual is None:
+            if self._writes(before, chunk.load):
+                self._shape_ifm(chunk.load.shape)
+            else:
+                self.load_ifm(chunk.load)
         if job.ofm[2] == before.ofm[2]:
             self._load_bias(job.bias)
         if (
@@ -153,10 +157,8 @@ class Emitter:
 
     def _writes(self, job, read):
         """Whether ``job`` writes bytes that a Load or Part reads."""
-        low, high = read.span(self.slot_units)
-        spans = [job.span(self.slot_units)]
-        spans += [(pad.at, pad.at + pad.mem[0] * pad.mem[1] * self.slot_units) for pad in job.pads]
-        return any(a < high and low < b for a, b in spans)
+        area = read.area(self.slot_units)
+        return any(write.area(self.slot_units).overlaps(area) for write in (job, *job.pads))
 
     def pads(self, job: Job, always: bool) -> None:
         """Emits the ``pad`` instructions of the job; a map whose border is still zero is skipped
@@ -174,7 +176,7 @@ class Emitter:
             self._mem_ofm(pad.mem)
             self.emit("pad", addr=pad.at, p=pad.width)
             # Zeros leave borders zero, also the other pads' of the same map.
-            self._forget_loaded(pad.at, pad.at + pad.mem[0] * pad.mem[1] * self.slot_units)
+            self._forget_loaded(pad.area(self.slot_units))
             self.clean[pad.at] = pad
 
     def load_residual(self, job: Job) -> None:
@@ -193,32 +195,24 @@ class Emitter:
         h, w, i, j = layer.pool
         self._set("@pool", layer.pool, h=h, w=w, i=i, j=j)
         self.emit("store", addr=job.at)
-        self._forget(*job.span(self.slot_units), job.borders)
+        self._forget(job.area(self.slot_units), job.borders)
 
     def _mem_ofm(self, mem):
         self._set("@mem.ofm", mem, addr=REGION_MAPS, h=mem[0], w=mem[1])
 
-    def _forget(self, low, high, borders):
-        """Invalidates knowledge of a written memory range, from ``low`` to ``high`` inside of
-        ``borders``: copies of it in the buffers, and zero borders of other maps."""
-        self._forget_loaded(low, high)
+    def _forget(self, written, borders):
+        """Invalidates knowledge of the memory that was ``written`` inside of ``borders``: copies of
+        it in the buffers, and zero borders of other maps."""
+        self._forget_loaded(written)
         for at, pad in list(self.clean.items()):
-            if (
-                at < high
-                and low < at + pad.mem[0] * pad.mem[1] * self.slot_units
-                and pad not in borders
-            ):
+            if pad not in borders and written.overlaps(pad.area(self.slot_units)):
                 del self.clean[at]
 
-    def _forget_loaded(self, low, high):
-        """Invalidates copies of a written memory range in the buffers."""
-        if self._ifm is not None:
-            a, b = self._ifm.span(self.slot_units)
-            if a < high and low < b:
-                self._ifm = None
-        if (
-            self._ker is not None
-            and self._ker[0] < high
-            and low < self._ker[0] + self._ker[1] * self.slot_units
-        ):
-            self._ker = None
+    def _forget_loaded(self, written):
+        """Invalidates copies of the memory that was ``written`` in the buffers."""
+        if self._ifm is not None and written.overlaps(self._ifm.area(self.slot_units)):
+            self._ifm = None
+        if self._ker is not None:
+            at, slots = self._ker
+            if slots and written.overlaps(Area(at, 1, slots * self.slot_units, 1)):
+                self._ker = None

@@ -138,16 +138,21 @@ class JobMaker:
         )
         by_tap = layer.by_tap and layer.residual is not None
         # The operands of two tiles of one shape lie as far from each other as the tiles do.
-        key = None if by_tap else (layer.name, tiling.taps, out, ofm)
+        key = None if by_tap else (layer.name, tiling.taps, tiling.joint, out, ofm)
         here = source.at(n, 0, top * layer.stride[0], left * layer.stride[1])
         if key not in self._tiles:
-            taps = []
-            for run in self._together(layer, source, out):
-                taps += self._shared_taps(layer, source, n, run, out, top, left, ofm)
-            taps = self.without_zeros(layer, out, taps)
+            taps = self._taps(layer, source, n, out, top, left, ofm)
             shape = taps[-1].load.shape
             if not by_tap:
-                self._tiles[key] = here, shape, self.parts(layer, tiling, out, taps, ofm[2])
+                parts = None
+                if tiling.joint:
+                    groups = [
+                        self._taps(layer, source, n, block, top, left, ofm)
+                        for block in range(layer.result.channel_blocks)
+                    ]
+                    parts = self._joint_part(layer, groups, out, ofm[2])
+                parts = parts or self.parts(layer, tiling, out, taps, ofm[2])
+                self._tiles[key] = here, shape, parts
         if not by_tap:
             there, shape, parts = self._tiles[key]
             parts = [part.moved(here - there) for part in parts]
@@ -180,6 +185,13 @@ class JobMaker:
             columns,
             self.borders(layer, range(n, n + 1), out),
         )
+
+    def _taps(self, layer, source, n, out, top, left, ofm):
+        """Taps of the tile ``ofm`` at (top, left) of image ``n`` and channel block ``out``."""
+        taps = []
+        for run in self._together(layer, source, out):
+            taps += self._shared_taps(layer, source, n, run, out, top, left, ofm)
+        return self.without_zeros(layer, out, taps)
 
     def without_zeros(self, layer: Layer, out: int, taps: list[Tap]) -> list[Tap]:
         """Removes taps whose weights are all zero, but keeps at least one, and the first one of a
@@ -263,14 +275,21 @@ class JobMaker:
         elif skip:  # rows that no tap reads are not loaded
             mem_w, down = mem_w * down, 1
         found = []
-        for r0, c0, high, wide in self._loads(layer, source, ofm, down, across, ifm_c):
+        loads = list(self._loads(layer, source, ofm, down, across, ifm_c))
+        tallest = {}  # rows of the tallest load, by columns
+        for _, _, high, wide in loads:
+            tallest[wide] = max(high, tallest.get(wide, 0))
+        for r0, c0, high, wide in loads:
+            # A load of fewer rows begins earlier: with another shape, kernels were loaded again.
+            above = min(r0, tallest[wide] - high)
+            r0, high = r0 - above, high + above
             shape = (
                 (ofm[0] - 1) * down + (high - 1) * far + 1,
                 (ofm[1] - 1) * across + (wide - 1) * apart + 1,
                 ifm_c,
             )
             load = Load(source.at(image, part, row + r0 * far, column + c0 * apart), mem_w, shape)
-            for r in range(high):
+            for r in range(above, high):
                 for c in range(wide):
                     weights = (part, 0, 0) if layer.weights is None else (part, r0 + r, c0 + c)
                     found.append(
@@ -304,6 +323,7 @@ class JobMaker:
                 ((ofm[0] - 1) * down + (most - 1) * far + 1, columns, ifm_c)
             ):
                 most -= 1
+            most = -(-high // -(-high // most))
             yield from (
                 (r + some, c, min(most, high - some), wide) for some in range(0, high, most)
             )
@@ -506,10 +526,30 @@ class JobMaker:
                 parts.append(Part(at_units, len(kernel), self._chunks(some, shared)))
         return parts
 
+    def _joint_part(self, layer, groups, out, ofm_c):
+        """The part of channel block ``out`` with one kernel of all blocks, whose taps are
+        ``groups``; ``None`` if shapes differ, or if one load cannot bring so many taps."""
+        result = layer.result
+        outs = {ofm_channels(channels_of(result, block)) for block in range(result.channel_blocks)}
+        shapes = {tap.load.shape for taps in groups for tap in taps}
+        if len(shapes) > 1 or len(outs) > 1:
+            return None
+        ifm_c = shapes.pop()[2]
+        kernel = tuple((block, tap.weights) for block, taps in enumerate(groups) for tap in taps)
+        if len(kernel) > self.target.kernel_taps(ofm_c, ifm_c):
+            return None
+
+        def matrices():
+            return [self._matrix(layer, block, w, ofm_c, ifm_c) for block, w in kernel]
+
+        at = self.kernel((layer.name, kernel, ofm_c, ifm_c), matrices)
+        first = sum(len(taps) for taps in groups[:out])
+        return [Part(at, len(kernel), self._chunks(groups[out], False, first))]
+
     @staticmethod
-    def _chunks(taps, shared):
+    def _chunks(taps, shared, first=0):
         chunks = []
-        for n, tap in enumerate(taps):
+        for n, tap in enumerate(taps, first):
             key = tap.load, tap.stride, tap.f
             if not chunks or chunks[-1][0] != key:
                 chunks.append((key, []))

@@ -12,7 +12,35 @@ if TYPE_CHECKING:
     from ..layers import Layer
     from ..schedule.memory import Buffer
 
-__all__ = ["Chunk", "Job", "Load", "Pad", "Part", "Tap", "border_pads", "starts"]
+__all__ = ["Area", "Chunk", "Job", "Load", "Pad", "Part", "Tap", "border_pads", "starts"]
+
+
+class Area(NamedTuple):
+    """Memory of an array in the region of maps: ``rows`` of ``size`` units each, the first at
+    ``at``, ``pitch`` units from one to the next."""
+
+    at: int
+    rows: int
+    size: int
+    pitch: int
+
+    @property
+    def end(self) -> int:
+        """First unit behind the last row."""
+        return self.at + (self.rows - 1) * self.pitch + self.size
+
+    def overlaps(self, other: Area) -> bool:
+        """Whether both have a unit in common: rows of two channel blocks may lie in turn."""
+        if self.at >= other.end or other.at >= self.end:
+            return False
+        few, many = sorted((self, other), key=lambda area: area.rows)
+        return any(many._meets(few.at + row * few.pitch, few.size) for row in range(few.rows))
+
+    def _meets(self, at, size):
+        """Whether a row has one of ``size`` units from ``at`` on."""
+        # The first row that ends behind ``at``.
+        row = max(0, (at - self.at - self.size) // self.pitch + 1)
+        return row < self.rows and self.at + row * self.pitch < at + size
 
 
 class Load(NamedTuple):
@@ -24,12 +52,12 @@ class Load(NamedTuple):
     shape: tuple[int, int, int]
     constant: bool = False
 
-    def span(self, slot_units: int) -> tuple[int, int]:
-        """Unit range in the maps: (first, end); empty for a constant."""
-        if self.constant:
-            return 0, 0
+    def area(self, slot_units: int) -> Area:
+        """Its memory in the maps, empty for a constant."""
         rows, columns, _ = self.shape
-        return self.at, self.at + ((rows - 1) * self.mem_w + columns) * slot_units
+        if self.constant:
+            return Area(0, 0, 0, 1)
+        return Area(self.at, rows, columns * slot_units, self.mem_w * slot_units)
 
 
 class Chunk(NamedTuple):
@@ -50,9 +78,9 @@ class Part(NamedTuple):
     chunks: tuple[Chunk, ...]
     slots: int = 0
 
-    def span(self, slot_units: int) -> tuple[int, int]:
-        """Unit range in the maps: (first, end); empty for a constant."""
-        return (self.at, self.at + self.slots * slot_units) if self.slots else (0, 0)
+    def area(self, slot_units: int) -> Area:
+        """Its memory in the maps, empty for a constant."""
+        return Area(self.at, 1, self.slots * slot_units, 1) if self.slots else Area(0, 0, 0, 1)
 
     def moved(self, by: int) -> Part:
         """Returns the same loads at addresses ``by`` units higher."""
@@ -89,6 +117,10 @@ class Pad(NamedTuple):
     mem: tuple[int, int]
     width: int
 
+    def area(self, slot_units: int) -> Area:
+        """The memory of its array."""
+        return Area(self.at, 1, self.mem[0] * self.mem[1] * slot_units, 1)
+
 
 @dataclass
 class Job:
@@ -108,9 +140,9 @@ class Job:
     pads: list[Pad] = field(default_factory=list)  # those to carry out with this job
     closes: tuple[Layer, ...] = ()  # the layers whose last job it is
 
-    def span(self, slot_units: int) -> tuple[int, int]:
-        """Unit range that ``store`` writes: (first, end)."""
-        return self.at, self.at + ((self.rows - 1) * self.mem[1] + self.columns) * slot_units
+    def area(self, slot_units: int) -> Area:
+        """The memory that ``store`` writes."""
+        return Area(self.at, self.rows, self.columns * slot_units, self.mem[1] * slot_units)
 
 
 def starts(total: int, size: int) -> list[int]:

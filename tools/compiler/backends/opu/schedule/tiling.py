@@ -109,6 +109,8 @@ class Tiling:
     with_next : work on each tile together with the next layer,
         which reads the same source (a shortcut beside the first layer of its block): feature map
         and kernels are loaded once for both; ignored where that cannot be
+    joint : one ``ld.ker`` brings the kernels of all groups of output channels; ignored where that
+        cannot be
     """
 
     rows: int
@@ -117,6 +119,7 @@ class Tiling:
     kernel_first: bool = True
     exact_residual: bool = True
     with_next: bool = False
+    joint: bool = False
 
 
 def channels_of(tensor: Tensor, part: int) -> int:
@@ -294,4 +297,7 @@ def candidates(
         found += [replace(t, with_next=True) for t in found]
     if layer.result.channel_blocks > 1 and not flat:
         found += [replace(t, kernel_first=False) for t in found]
+        if layer.weights is not None and total * layer.result.channel_blocks <= start.taps:
+            joint = replace(start, kernel_first=False, joint=True)
+            found += [replace(joint, rows=r) for r in rows]
     return found
