@@ -221,10 +221,22 @@ def compile_network(
     if schedule and target.overlaps:
         free = [layer for layer in network.layers if layer.name not in (tilings or {})]
         chosen = best_tilings(writer, free, chosen, timing or Timing(), local, quick)
+    try:
+        return _written(writer, chosen, memory)
+    except KernelError as error:
+        # Of kernels for one group of channels each, equal ones lie in memory once.
+        apart = {name: replace(tiling, joint=False) for name, tiling in chosen.items()}
+        if error.bytes_needed is None or apart == chosen:
+            raise
+        return _written(writer, apart, memory)
+
+
+def _written(writer, chosen, memory):
+    """The program with the tilings ``chosen``."""
     emitter, spans, maker = writer.write(chosen)
     while not writer.clean_at_end(emitter):
         emitter, spans, maker = writer.write(chosen)
-    if on_chip is not None:
+    if writer.on_chip is not None:
         return _finish_on_chip(writer, emitter, spans, maker, chosen, memory)
     return _finish(writer, emitter, spans, maker.constants.data, chosen, memory)
 
