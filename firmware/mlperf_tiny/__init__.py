@@ -45,7 +45,6 @@ PRESETS = {"opentpu": "85f-8x8-conv", "opu": "85f"}
 _BESIDE = {
     ("ulx3s-85f", "opentpu"): ("85f-8x8-conv", "85f-8x8-fast", "85f-16x16-fast"),
     ("ulx3s-85f", "opu"): ("85f", "85f-p256-fast"),
-    ("ulx3s-85f", "cherry"): ("85f", "85f-fast"),
     ("ulx3s-45f", "opentpu"): ("45f-8x8", "45f-8x8-fast"),
     ("ulx3s-45f", "opu"): ("45f", "45f-fast"),
     ("ulx3s-45f", "cherry"): ("45f", "45f-fast"),

@@ -599,7 +599,6 @@ def test_boards_says_which_presets_have_on_chip_memory(quintet):
     }
     # A word a cycle is all that Cherry's DMA takes.
     assert cores["cherry"] == {
-        "85f-fast": {"size": 96 << 10, "beat_bytes": 4},
         "45f-fast": {"size": 32 << 10, "beat_bytes": 4},
     }
     # The engine takes 16 bytes, the presets want 8.

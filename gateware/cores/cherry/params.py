@@ -150,14 +150,6 @@ SPACE = ParameterSpace(
         ),
         Preset("85f-max", {"macs": 64}, clock_mhz=60, doc="64 MACs a cycle"),
         Preset(
-            "85f-fast",
-            {},
-            clock_mhz=70,
-            on_chip=96 << 10,
-            on_chip_beat=4,
-            doc="the default, and the lowest 96 KiB of main memory on chip",
-        ),
-        Preset(
             "45f",
             {"macs": 16, "banks": 4, "log_mem": 14, "sfu_lanes": 1, "alu_lanes": 4, "imem": 512},
             doc="16 MACs a cycle, 16,384 elements in 4 banks",

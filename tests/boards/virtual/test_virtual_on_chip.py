@@ -55,11 +55,8 @@ OPU_BUILDS = {
 }
 OPU_REGIONS = 16
 
-#: Cherry's presets, whose cases are cut within their program list, data or result.
-CHERRY_BUILDS = {
-    "85F": {"board": "ulx3s-85f", "preset": "85f-fast"},
-    "45F": {"board": "ulx3s-45f", "preset": "45f-fast"},
-}
+#: Cherry's preset, whose cases are cut within their program list, data or result.
+CHERRY_BUILD = {"board": "ulx3s-45f", "preset": "45f-fast"}
 
 
 @pytest.fixture(scope="module", params=BUILDS)
@@ -72,9 +69,9 @@ def opu(request):
     yield from opened("opu", OPU_BUILDS[request.param])
 
 
-@pytest.fixture(scope="module", params=CHERRY_BUILDS)
-def cherry(request):
-    yield from opened("cherry", CHERRY_BUILDS[request.param])
+@pytest.fixture(scope="module")
+def cherry():
+    yield from opened("cherry", CHERRY_BUILD)
 
 
 def opened(isa, build):

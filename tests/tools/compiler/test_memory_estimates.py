@@ -90,7 +90,7 @@ def measured(target, lowered):
         pytest.param(
             "orangecrab-85f/cherry?preset=85f", DDR3, cherry_program, marks=pytest.mark.long
         ),
-        ("ulx3s-85f/cherry?preset=85f-fast&load=direct", SPLIT, cherry_dense_program),
+        ("ulx3s-85f/cherry?preset=85f&on_chip=98304&load=direct", SPLIT, cherry_dense_program),
         ("ulx3s-85f/opu?preset=85f&sdram_rate=2", DOUBLE, opu_program),
         ("ulx3s-85f/opentpu?preset=85f-8x8-conv&sdram_rate=2", DOUBLE, opentpu_program),
     ],
