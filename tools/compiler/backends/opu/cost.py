@@ -187,7 +187,7 @@ def estimate(
             wanted.pop(0)
         if engine.step(word) or engine.dma > most:
             break
-    end = max(engine.complete, engine.conv, engine.issue) + 8
+    end = max(engine.dma, engine.complete, engine.conv, engine.issue) + 8
     at += [round(end)] * len(wanted)
     return Estimate(round(end), round(engine.moved), engine.work, at)
 

@@ -45,7 +45,7 @@ def best_tilings(
     else:
         found = [_search_local(writer, free, chosen, timing)] if local else []
     if not local or words <= _SHORT:
-        found = [_search(writer, free, (found or [chosen])[0], timing, chosen)]
+        found.append(_search(writer, free, chosen, timing))
     if len(found) == 1:
         return found[0]
     return min(found, key=lambda tilings: estimate(writer.attempt(tilings), params, timing).cycles)
@@ -67,10 +67,10 @@ def _key(layer):
     )
 
 
-def _search(writer, layers, chosen, timing, widest):
-    """Searches for tilings faster than ``chosen``, one kind of layer at a time, beginning with all
-    layers of a shape together; ``widest``: the tilings whose candidates are tried. Repeats while
-    the whole program gains, since the best tiling of a layer depends on its neighbours."""
+def _search(writer, layers, chosen, timing):
+    """Searches for faster tilings, one kind of layer at a time, beginning with all layers of a
+    shape together. Repeats while the whole program gains, since the best tiling of a layer depends
+    on its neighbours."""
     params = writer.target.params
 
     if len(writer.attempt(chosen)) > _MOST_TRIED:
@@ -87,7 +87,7 @@ def _search(writer, layers, chosen, timing, widest):
     for layer in layers:
         families.setdefault(_key(layer)[:6], []).append(layer)
     moves = [f for f in families.values() if len(f) > 1] + list(kinds.values())
-    starts = [widest[members[0].name] for members in moves]
+    starts = [chosen[members[0].name] for members in moves]
     for _ in range(_PASSES):
         before = best
         for members, start in zip(moves, starts, strict=True):
