@@ -414,7 +414,7 @@ def test_cycles_on_the_virtual_board(name, most):
 
 
 #: Cycles of the stages of DS-CNN on the virtual iCEBreaker.
-_ICEBREAKER = (175_136, 344_529, 51_017, 344_529, 50_889, 341_903, 50_892, 342_634, 354_893)
+_ICEBREAKER = (175_135, 343_274, 51_517, 342_005, 52_157, 342_609, 50_877, 344_529, 352_621)
 
 
 def _stages_of_ds_cnn():

@@ -27,7 +27,7 @@ SPLIT = {
     "kind": "SDRAM",
     "beat_bytes": 2,
     "size": 1 << 25,
-    "on_chip": {"size": 96 << 10, "beat_bytes": 4},
+    "on_chip": {"size": 96 << 10, "beat_bytes": 8},
 }
 ON_CHIP = {"size": 1 << 17, "beat_bytes": 8}
 
