@@ -302,6 +302,14 @@ def test_estimate():
     assert estimate(many.words, serial).cycles > estimate(many.words, params).cycles
 
 
+def test_an_estimate_that_ends_early_is_not_below_its_bound():
+    """Else a search takes the beginning of a slow program for a quick one."""
+    compiled, dear = compile_network(chain(), build()), replace(SDRAM, fetch=50)
+    full = estimate(compiled.words, build(), dear).cycles
+    for most in range(0, full, full // 40):
+        assert most <= estimate(compiled.words, build(), dear, most=most).cycles <= full
+
+
 def test_pages_and_fetches_cost_cycles():
     compiled = compile_network(depthwise_chain(), build())
     plain = estimate(compiled.words, build(), SDRAM)
