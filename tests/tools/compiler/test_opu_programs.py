@@ -285,6 +285,19 @@ def test_borders_that_a_run_writes_to_are_made_zero_again():
     run_again_and_again(network, compiled, [x])
 
 
+def test_layers_of_one_shape_with_other_channels_in_memory_have_tiles_of_their_own():
+    """The first one's tiles exceed ``ofm`` with the 64 channels in each slot of the second."""
+    params = build(po=2, ofm_lines=1024, ofm_banks=1)
+    network = Network()
+    x = network.input("x", (6, 7, 2))
+    network.identity("narrow", x)
+    network.identity("full", x, full=True)
+    compiled = compile_network(network, params)
+    image = compiled.image({"x": np.ones((1, 6, 7, 2), np.int64)})
+    outcome = Model(params, image).run({"window_limit": image.size, **compiled.all_registers})
+    assert outcome.status == "done", outcome.fault
+
+
 # Estimates
 
 

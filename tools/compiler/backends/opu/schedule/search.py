@@ -9,7 +9,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from ..cost import Timing, estimate
-from .tiling import Tiling
+from .tiling import Tiling, channels_of
 
 if TYPE_CHECKING:
     from ..codegen.compiler import Writer
@@ -56,6 +56,8 @@ def _key(layer):
     return (
         layer.source.shape,
         layer.result.shape,
+        channels_of(layer.source, 0),
+        channels_of(layer.result, 0),
         layer.taps,
         layer.stride,
         layer.padding,
