@@ -184,7 +184,7 @@ UNLIMITED = {
     "cherry": LAYERS.keys(),
     "imagine": LAYERS.keys(),
     "opu": LAYERS.keys(),
-    "pim": LAYERS.keys() - {"depthwise", "lstm", "gru"},
+    "pim": LAYERS.keys() - {"lstm", "gru"},
 }
 #: Name of a dimension in a message -> that of a size, where they differ.
 SIZES = {
