@@ -15,6 +15,8 @@ from tests.tools.compiler.networks import Builder
 WINDOWS = {
     "line": ((1, 116, 4), (1, 20), (1, 28), (0, 0, 0, 0)),
     "strides of primes": ((30, 31, 4), (23, 19), (7, 11), (0, 0, 0, 0)),
+    "far apart": ((3, 540, 2), (2, 2), (1, 263), (0, 0, 0, 0)),
+    "single elements far apart": ((2, 300, 2), (1, 1), (1, 263), (0, 0, 0, 0)),
     "one side": ((40, 40, 3), (17, 3), (3, 2), (1, 1, 1, 1)),
     "padding": ((20, 20, 3), (20, 20), (1, 1), (9, 9, 9, 9)),
     "padding and stride": ((24, 24, 3), (16, 16), (2, 2), (7, 7, 7, 7)),
@@ -35,6 +37,7 @@ BUILDS = ("opentpu?preset=sim-ext", "opu?preset=sim")
         ("opentpu?preset=sim-ext&acc_rows=64", "wide padding of both"),
         # Without max pooling of its own an array of 4 x 4 takes many instructions.
         ("opentpu?preset=sim", "line"),
+        ("opentpu?preset=sim", "far apart"),
     ],
 )
 def test_maxima_of_large_windows_equal_the_reference(build, name):

@@ -60,6 +60,34 @@ def test_convolutions_by_channels(name):
     assert len(plan.core_steps) == len(plan.steps)
 
 
+def unpadded(*sizes, **options):
+    return conv(*sizes, padding=(0, 0, 0, 0), **options)
+
+
+#: Convolutions whose narrowest tiles, or parts, alone fit local memory.
+TILES = {
+    "a single tile, narrower than the map": (
+        unpadded((27, 27, 19), 19, (7, 7), groups=19, dilation=(4, 4), stride=(4, 8)),
+        "25f",
+    ),
+    "tiles that overlap": (unpadded((250, 22, 1), 1, (1, 4), stride=(120, 3)), "sim"),
+    # Local memory holds the rows of a window, but not those of the next one besides.
+    "parts of a layer at long strides": (
+        unpadded((30, 13, 2), 2, (2, 3), dilation=(13, 6), stride=(12, 3)),
+        "hx8k-mini",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TILES)
+def test_convolutions_in_the_narrowest_tiles(name):
+    plan = check(*TILES[name])
+    assert len(plan.core_steps) == len(plan.steps)
+    # Half as many bits would fit sooner.
+    tensors = [place for step in plan.core_steps for place in step.lowered.tensors.values()]
+    assert {place.layout.dtype for place in tensors} == {"int16"}
+
+
 #: Maxima of windows that local memory holds neither at once nor in tiles, and dilated ones.
 MAXIMA = {
     "of a whole map": pool((40, 60, 3), (40, 60)),

@@ -179,13 +179,8 @@ LAYERS = {
     ),
     "gru": Layer(lambda s: recurrent("gru", s), {"sequence": 20, "features": 1500, "states": 150}),
 }
-#: Core -> layers that it does not refuse for their size, but where main memory ends.
-UNLIMITED = {
-    "cherry": LAYERS.keys(),
-    "imagine": LAYERS.keys(),
-    "opu": LAYERS.keys(),
-    "pim": LAYERS.keys() - {"depthwise"},
-}
+#: Cores that refuse no layer for its size, but where main memory ends.
+UNLIMITED = {"cherry", "imagine", "opu", "pim"}
 #: Name of a dimension in a message -> that of a size, where they differ.
 SIZES = {
     "number of channels": "channels",

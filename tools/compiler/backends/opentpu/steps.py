@@ -49,7 +49,7 @@ from .arithmetic import (
     least_bias,
     window_factor,
 )
-from .legalise import stored_shapes
+from .legalise import MOST_STRIDE, stored_shapes
 from .sharing import shared_places
 
 if TYPE_CHECKING:
@@ -417,7 +417,8 @@ class Steps:
 
     def _max_pool(self, node, sources):
         window, stride, before = map(self._turned, (node.window, node.stride, node.padding[:2]))
-        if self.params["ext_pool"]:
+        # Products copy single elements that are farther apart than CFG pool can tell.
+        if self.params["ext_pool"] and max(stride) <= MOST_STRIDE:
             self.steps.append(
                 PoolStep(
                     name=node.name,

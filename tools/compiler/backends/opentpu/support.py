@@ -96,11 +96,9 @@ def _max_pool(graph, node, params):
         return Support(HOST, f"dilation {node.dilation} of a window: expected 1")
     if max(node.window) > LONGEST_WINDOW and is_whole_maximum(graph, node):
         return Support(DECOMPOSED, "windows of up to 13 elements, then their results")
-    if max(node.stride) > MOST_STRIDE:
-        return Support(HOST, f"stride {node.stride}: expected up to {MOST_STRIDE}")
     if any(p >= w for p, w in zip(node.padding, node.window * 2, strict=True)):
         return Support(HOST, f"padding {node.padding} as wide as the window")
-    large = max(node.window) > LONGEST_WINDOW
+    large = max(node.window) > LONGEST_WINDOW or max(node.stride) > MOST_STRIDE
     steps = f"windows of up to {LONGEST_WINDOW} elements, then their results"
     if params["ext_pool"]:
         return Support(DECOMPOSED, steps) if large else Support(NATIVE)

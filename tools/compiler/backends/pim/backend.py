@@ -8,14 +8,7 @@ import numpy as np
 
 from quintet.gateware.cores.pim.image.image import Writer
 
-from ...graph import (
-    Conv,
-    Graph,
-    Gru,
-    Lstm,
-    MaxPool,
-    Node,
-)
+from ...graph import Conv, Graph, Gru, Lstm, Node
 from ...layout import dense_layout
 from ...quantised import Arithmetic, Quantised
 from ..base import (
@@ -34,7 +27,7 @@ from .arrays.matrices import matrices_of
 from .choose import choose_fused, program_cycles
 from .cost import main_memory
 from .legalise import legalise
-from .maps import ConvRows, least_fused
+from .maps import ConvRows
 from .program import ProgramWriter
 from .recurrent import SHIFTS_STREAMED, spread_of
 from .reference import run
@@ -134,17 +127,12 @@ class PIMBackend(Backend):
         return all(self._band_fits(node, graph) for node in nodes if isinstance(node, Conv))
 
     def _band_fits(self, node, graph):
-        """Whether local memory holds the narrowest tile of a convolution, or the rows of its
-        source that a fused one has."""
-        (source,) = node.inputs
-        shape, size = graph.shape(source), self.bits[0] // 8
-        fused = least_fused(node, shape, size)
-        if fused <= self.params["lmem_bytes"] and not is_channel_view(graph, source):
-            return True
+        """Whether local memory holds the narrowest tile of a convolution."""
+        height, size = graph.shape(node.inputs[0])[0], self.bits[0] // 8
         numbers = empty_numbers(replace(graph, nodes=[node]), self.bits[0]).layers[node.name]
         matrices = matrices_of(node, numbers, self.params, graph.shape(node.output)[1])
         return all(
-            ConvRows.least(node, [matrix], shape[0], size) <= self.params["lmem_bytes"]
+            ConvRows.least(node, [matrix], height, size) <= self.params["lmem_bytes"]
             for matrix in matrices
         )
 
@@ -188,20 +176,7 @@ class PIMBackend(Backend):
         layers."""
         writer = ProgramWriter(quantised, self.params)
         writer.place_all(0)
-        try:
-            writer.write()
-        except LoweringError as error:
-            graph = quantised.graph
-            node = next((node for node in graph.nodes if node.name == error.node), None)
-            if node is None:
-                raise
-            # Fused, a layer has whole rows in local memory, at least a window of its source's.
-            if isinstance(node, Conv | MaxPool):
-                (source,) = node.inputs
-                fused = least_fused(node, graph.shape(source), writer.size(source))
-                if fused <= self.params["lmem_bytes"]:
-                    return
-            raise
+        writer.write()
 
     def _lower(self, quantised, fused, at, size=0, spent=None):
         """Lowers to a program at byte address ``at``, with its tensors after it. ``size``: bytes

@@ -34,7 +34,7 @@ from ..rewriting import join_turned
 from .arithmetic import TABLES
 from .arrays.channels import by_channels
 from .arrays.matrices import split_layers
-from .maps import PoolRows, least_fused
+from .maps import PoolRows
 from .recurrent import projected, spread_of
 
 __all__ = [
@@ -115,7 +115,7 @@ def _maxima(node, shape, params, tensors):
     rows = shape[0]
     # Elements of a map have up to 16 bits.
     size, most = 2 if params["x_bits"] >= 16 else 1, params["lmem_bytes"]
-    if PoolRows.least(node, rows, size) <= most or least_fused(node, shape, size) <= most:
+    if PoolRows.least(node, rows, size) <= most:
         return [node]
     if 1 not in node.window:
         along = [_along(node, axis) for axis in (1, 0)]

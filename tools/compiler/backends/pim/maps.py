@@ -25,7 +25,6 @@ __all__ = [
     "PoolRows",
     "Products",
     "effective_window",
-    "least_fused",
     "pool_row",
     "share",
     "spans",
@@ -47,18 +46,6 @@ def effective_window(node: Conv | MaxPool) -> tuple[int, int]:
         for length, distance in zip(node.window, node.dilation, strict=True)
     )
     return rows, columns
-
-
-def least_fused(node: Conv | MaxPool, shape: tuple[int, ...], size: int) -> int:
-    """Bytes of local memory that a layer takes at least where it is fused with others: the rows of
-    a window, and a convolution's zeros beside and above them; ``shape`` of its source, whose
-    elements have ``size`` bytes."""
-    rows, columns, channels = shape
-    held = min(rows, effective_window(node)[0])
-    if isinstance(node, Conv):
-        top, left, bottom, right = node.padding
-        held, columns = held + bool(top or bottom), columns + left + right
-    return held * columns * channels * size
 
 
 @dataclass(frozen=True)
@@ -97,15 +84,19 @@ def column_tiles(
     node: Conv | MaxPool, width: int, columns: int, least: int, fits: Callable[[Columns], bool]
 ) -> list[Columns | None]:
     """Splits a layer's columns into the fewest tiles, of at least ``least`` columns, that ``fits``
-    accepts; ``None``: all columns at once. If no tile is small enough, returns the smallest."""
-    most = max(1, columns // least)
-    for number in range(1, most + 1):
+    accepts; ``None``: all columns at once. If no tile is small enough, returns the smallest; the
+    last of these computes some columns of the one before again."""
+    if fits(Columns((0, columns), (0, width), node.padding[1], node.padding[3])):
+        return [None]
+    number = 1
+    while number * least <= columns:
+        # Even a single tile can be narrower than the map: its strides may leave columns out.
         found = [_columns_of(node, width, *cut) for cut in share(columns, number)]
-        if number == 1:
-            found = [Columns(found[0].result, (0, width), node.padding[1], node.padding[3])]
-        if all(map(fits, found)) or number == most:
-            return [None] if number == 1 else list(found)
-    raise AssertionError("unreachable")
+        if all(map(fits, found)):
+            return list(found)
+        number += 1
+    firsts = [min(first, columns - least) for first in range(0, columns, least)]
+    return [_columns_of(node, width, first, first + least) for first in firsts]
 
 
 class Band:
