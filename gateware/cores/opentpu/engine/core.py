@@ -268,17 +268,12 @@ class PipelinedEngine(Engine):
         )
         m.d.sync += finished.eq(ended & ~finished)
         m.d.comb += control.finish.eq(finished)
-        # A flip-flop of its own: those of the sweep lie among all memory banks, far from the control
-        # registers.
-        ready = Signal()
-        m.d.comb += control.ready.eq(ready)
-        with m.If(self._sweep(m, u, finished)):
-            m.d.sync += ready.eq(1)
+        sweeping = self._sweep(m, u)
+        m.d.comb += control.ready.eq(~running & ~sweeping)
         with m.If(finished):
-            m.d.sync += running.eq(0)
+            m.d.sync += [running.eq(0), sweeping.eq(1)]
         with m.If(control.start):
             m.d.sync += [
-                ready.eq(0),
                 running.eq(1),
                 halting.eq(0),
                 aborting.eq(0),
@@ -584,22 +579,20 @@ class PipelinedEngine(Engine):
                 m.d.sync += [noted.eq(unit.error), trouble.eq(unit.trouble)]
         return trouble, judged, older, noted
 
-    def _sweep(self, m, u, start):
-        """Clears both memories after reset and after ``start``; returns whether its last cycle is
-        under way."""
+    def _sweep(self, m, u):
+        """Clears both memories after reset and after a run; returns whether that is in progress."""
         p = self.params
         sweep_bits = max(exact_log2(p["ub_rows"]), exact_log2(p["acc_rows"])) - exact_log2(
             p["banks"]
         )
         sweeping, sweep = Signal(init=1), Signal(sweep_bits)
-        ends = sweeping & sweep.all()
-        m.d.sync += [
-            sweep.eq(sweep + sweeping),
-            sweeping.eq(start | (sweeping & ~ends)),
-        ]
+        with m.If(sweeping):
+            m.d.sync += sweep.eq(sweep + 1)
+            with m.If(sweep.all()):
+                m.d.sync += sweeping.eq(0)
         for buffer in (u.ub, u.acc):
             m.d.comb += [buffer.sweep.eq(sweeping), buffer.sweep_row.eq(sweep)]
-        return ends
+        return sweeping
 
     def _configuration(self, m, write, cand, matrix, act):
         """CFG registers (section 4.9), copied from the control registers at the start."""
