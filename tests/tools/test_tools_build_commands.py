@@ -545,7 +545,7 @@ def test_on_chip_memory_of_a_preset_and_of_the_command(quintet, tmp_path, monkey
         )
     assert seen == [None, 0, 65536]
     board, package = open_board("ulx3s-85f"), open_core("opentpu")
-    assert board.on_chip_memory(package, "85f-16x16-fast") == (272 << 10, 16)
+    assert board.on_chip_memory(package, "85f-16x16-fast") == (1 << 18, 16)
     assert board.on_chip_memory(package, "85f-16x16-fast", None, 0) == (0, 0)
     assert board.on_chip_memory(package, "85f-8x8", None, 65536) == (65536, 8)
     soc = board.make_soc(package=package, preset="85f-16x16-fast", family=None)
@@ -553,7 +553,7 @@ def test_on_chip_memory_of_a_preset_and_of_the_command(quintet, tmp_path, monkey
         "size": 32 << 20,
         "beat_bytes": 2,
         "kind": "SDRAM",
-        "on_chip": {"size": 272 << 10, "beat_bytes": 16},
+        "on_chip": {"size": 1 << 18, "beat_bytes": 16},
     }
     assert (
         "on_chip"
@@ -586,14 +586,14 @@ def test_the_rate_of_an_sdram(quintet, tmp_path, monkeypatch):
 
 
 def test_boards_says_which_presets_have_on_chip_memory(quintet):
-    assert "272 KiB of main memory on chip, 128 bit" in quintet("boards", "ulx3s-85f").out
+    assert "256 KiB of main memory on chip, 128 bit" in quintet("boards", "ulx3s-85f").out
     cores = {
         core["core"]: core["on_chip"]
         for core in quintet("boards", "ulx3s-85f", "--json").json["boards"][0]["cores"]
     }
     assert cores["opentpu"] == {
         "85f-8x8-fast": {"size": 1 << 18, "beat_bytes": 8},
-        "85f-16x16-fast": {"size": 272 << 10, "beat_bytes": 16},
+        "85f-16x16-fast": {"size": 1 << 18, "beat_bytes": 16},
         "45f-8x8-fast": {"size": 1 << 17, "beat_bytes": 8},
         "25f-8x8-fast": {"size": 48 << 10, "beat_bytes": 8},
     }

@@ -209,10 +209,10 @@ SPACE = ParameterSpace(
                 "ext_conv": True,
             },
             clock_mhz=60,
-            on_chip=272 << 10,
+            on_chip=1 << 18,
             placer="static",
             router="router2",
-            doc="strided convolutions, and the lowest 272 KiB of main memory on chip",
+            doc="strided convolutions, and the lowest 256 KiB of main memory on chip",
         ),
         Preset("45f-8x8", {"n": 8, "ub_rows": 4096, "acc_rows": 1024}),
         Preset(

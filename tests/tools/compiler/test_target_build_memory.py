@@ -14,7 +14,7 @@ SDRAM = {"size": 32 << 20, "beat_bytes": 2, "kind": "SDRAM"}
         ("ulx3s-85f/opentpu", SDRAM),
         (
             "sim:ulx3s-85f/opentpu?preset=85f-16x16-fast",
-            {**SDRAM, "on_chip": {"size": 272 << 10, "beat_bytes": 16}},
+            {**SDRAM, "on_chip": {"size": 1 << 18, "beat_bytes": 16}},
         ),
         ("sim:ulx3s-85f/opentpu?preset=85f-16x16-fast&on_chip=0", SDRAM),
         (

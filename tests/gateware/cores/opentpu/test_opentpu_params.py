@@ -57,7 +57,7 @@ def test_the_preset_for_convolutions_is_the_default_with_its_extensions():
 
 @pytest.mark.parametrize(
     "size, pool, on_chip",
-    [("85f-8x8", True, 1 << 18), ("85f-16x16", False, 272 << 10), ("45f-8x8", True, 1 << 17)],
+    [("85f-8x8", True, 1 << 18), ("85f-16x16", False, 1 << 18), ("45f-8x8", True, 1 << 17)],
 )
 def test_a_fast_preset_has_the_extensions_and_on_chip_memory(size, pool, on_chip):
     """The larger array leaves no space for max pooling of its own."""
