@@ -24,10 +24,10 @@ def test_times_are_published_or_measured(network):
 
 
 def test_times_are_cycles_at_the_reached_clock():
-    """OpenTPU's build has reached its 60 MHz, the OPU's less than the 93 that were asked."""
+    """Both builds have reached what they ask for, 60 and 93.01 MHz."""
     found = {bar.label: bar.milliseconds for bar in bars(read(), "resnet8")}
     assert found["OpenTPU, 85f-16x16-fast"] == pytest.approx(70_378 / 60e3, abs=0.0005)
-    assert found["OPU, 85f-p256-fast"] == pytest.approx(84_310 / 90.27e3, abs=0.0005)
+    assert found["OPU, 85f-p256-fast"] == pytest.approx(84_450 / 93.01e3, abs=0.0005)
 
 
 def test_picture_is_current():
