@@ -171,6 +171,14 @@ SPACE = ParameterSpace(
             doc="CFG pool, poolrow and ACT.P: max-pooling",
         ),
         Parameter(
+            "ext_diag",
+            bool,
+            (False, True),
+            False,
+            job="at_least",
+            doc="RW.D: diagonal tiles, of which memory holds only the diagonal",
+        ),
+        Parameter(
             "norm_reset",
             int,
             _norm,

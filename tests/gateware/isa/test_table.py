@@ -104,7 +104,7 @@ def tiny(*instructions, **options):
         (lambda: tiny(Instruction("a", 1, (), "<[")), "tiny: a: '<' without '>' in syntax '<['"),
         (lambda: tiny(Instruction("a", 1, (), "[>")), "tiny: a: '>' without '<' in syntax '[>'"),
         (lambda: ISA.encode("FOO"), "opentpu has no instruction 'FOO'"),
-        (lambda: ISA.encode("RW", tile=1), "RW has no operand 'tile'; it has addr"),
+        (lambda: ISA.encode("RW", tile=1), "RW has no operand 'tile'; it has diagonal, addr"),
         (lambda: ISA.encode("NOP", tile=1), "NOP has no operand 'tile'; it has none"),
         (lambda: ISA.encode("RW"), "RW lacks operand addr"),
         (lambda: ISA.encode("RHM", addr=0, ub=0, length=257), "n of RHM must be 1 to 256, not 257"),

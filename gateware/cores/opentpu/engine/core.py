@@ -115,6 +115,8 @@ class PipelinedEngine(Engine):
                 f"parameter n = {n}: expected at most {LARGEST_ARRAY} in gateware; the golden "
                 f"model (model:opentpu) takes up to 256"
             )
+        if params["ext_diag"]:
+            raise ValueError("parameter ext_diag = true: only the golden model has RW.D")
         if capacity is None or _least_cells(n, params, capacity) <= capacity.cells:
             return
         fits = max(

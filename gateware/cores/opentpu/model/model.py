@@ -187,7 +187,8 @@ class Model(GoldenModel):
 
     * ``instructions``: 1 each.
     * ``operations``: n*n for each vector of an MMC.
-    * ``bytes_read``: 14 for each instruction + n for each vector of a RHM + n*n for each RW.
+    * ``bytes_read``: 14 for each instruction + n for each vector of a RHM + n*n for each RW, n for
+      each RW.D.
     * ``bytes_written``: n for each vector of a WHM.
 
     Cycles are unknown here: ``cycle_limit`` counts instructions instead, and a run that would issue
@@ -431,8 +432,10 @@ class Model(GoldenModel):
         return True
 
     def _rw(self, flags, length, addr, ub):
-        self._must_be_zero(flags, length, ub=ub)
-        size = self._n * self._n
+        diagonal = flags & 0x40 and self.params["ext_diag"]
+        self._must_be_zero(flags & ~0x40 if diagonal else flags, length, ub=ub)
+        n = self._n
+        size = n if diagonal else n * n
         address = self.reg["weights_base"] + size * addr
         if address + size > self.reg["weights_limit"]:
             raise RunFault("weight_range", addr)
@@ -442,9 +445,10 @@ class Model(GoldenModel):
         self._check_window(address, size)
         if self._weights is None:
             self._check_bus(address, size)
-            tile = self.memory[address : address + size].view(np.int8).reshape(self._n, self._n)
+            weights = self.memory[address : address + size].view(np.int8)
         else:
-            tile = self._weights[addr]
+            weights = self._weights.reshape(-1)[size * addr : size * (addr + 1)]
+        tile = np.diag(weights) if diagonal else weights.reshape(n, n)
         self._queue.append(self._unit.load_tile(tile))
         self._bytes_read += size
         return True

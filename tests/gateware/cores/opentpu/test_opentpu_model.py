@@ -131,17 +131,18 @@ def check_against_slow(params, case):
     assert (outcome.counters["instructions"], outcome.counters["operations"]) == (retired, macs)
 
 
+@pytest.mark.parametrize("diagonal", [False, True])
 @pytest.mark.parametrize("preset", ["sim", "sim-ext", "sim-plain", "85f-8x8", "85f-12x12"])
-def test_random_programs(preset):
-    params = SPACE.resolve(preset)
+def test_random_programs(preset, diagonal):
+    params = SPACE.resolve(preset, {"ext_diag": diagonal})
     for seed in range(25 if params["n"] <= 4 else 6):
         check_against_slow(params, random_case(seed, params))
 
 
 @pytest.mark.parametrize("n", [2, 64, 66, 128, 254, 256])
 def test_random_programs_of_every_size(n):
-    for preset in ("sim-ext", "sim-plain"):
-        params = SPACE.resolve(preset, {"n": n})
+    for preset, diagonal in (("sim-ext", True), ("sim-plain", False)):
+        params = SPACE.resolve(preset, {"n": n, "ext_diag": diagonal})
         check_against_slow(params, random_case(n, params, length=12))
 
 
@@ -187,9 +188,40 @@ def test_largest_sums_and_last_addresses(n):
         assert (fault.name, fault.detail) == (name, detail)
 
 
+@pytest.mark.parametrize("n", [4, 12])
+def test_a_diagonal_scales_each_element_by_a_byte_of_its_row(n):
+    """RW.D takes rows of N bytes from weight memory, the last one too, and counts N bytes for each;
+    other tiles before and behind it come as they are."""
+    params = SPACE.resolve("sim", {"n": n, "ext_diag": True})
+    rng = np.random.default_rng(n)
+    rows, vectors = 2 * n, 3
+    host = np.zeros((4 * vectors, n), np.int8)
+    host[:vectors] = rng.integers(-128, 128, (vectors, n))
+    tiles = rng.integers(-128, 128, (rows // n, n, n)).astype(np.int8)
+    program = Program()
+    program.rhm(0, 0, vectors)
+    program.rw(1)
+    program.rw(rows - 1, diagonal=True)
+    program.rw(0)
+    for k in range(3):
+        program.mmc(0, vectors * k, vectors, switch=True, overwrite=True)
+        program.act(vectors * k, vectors * (k + 1), vectors)
+    program.whm(vectors, vectors, 3 * vectors)
+    program.hlt()
+    case = case_of("diagonal", params, program.words, host, tiles)
+    memory, outcome = run(case)
+    assert outcome.status == "done"
+    assert outcome.counters["bytes_read"] == 14 * len(program.words) + n * (vectors + 1 + 2 * n)
+    at = case.registers["hostmem_base"] + vectors * n
+    result = memory[at : at + 3 * vectors * n].view(np.int8).reshape(3, vectors, n)
+    x = host[:vectors].astype(int)
+    expected = x @ tiles[1], x * tiles[1, n - 1], x @ tiles[0]  # the last row lies in tile 1
+    assert np.array_equal(result, np.stack(expected).astype(np.int8))
+
+
 def test_hazard_programs_are_legal():
-    for preset in ("sim", "sim-plain"):
-        params = SPACE.resolve(preset)
+    for preset, diagonal in (("sim", True), ("sim-plain", False)):
+        params = SPACE.resolve(preset, {"ext_diag": diagonal})
         for case in hazard_cases(params, distances=(0, 3)):
             memory, outcome = run(case)
             assert outcome.status == "done", case.name
@@ -347,3 +379,21 @@ def test_float_mode():
     assert np.allclose(host[4:7], 255 / (1 + np.exp(-sums.astype(np.float64))), rtol=1e-5)
     assert np.array_equal(host[7:10], sums)
     assert sums.max() > 127  # nothing was truncated
+
+
+def test_a_diagonal_in_float_mode():
+    """Row 5 of the weights, which are those of tile 1, multiplies element by element."""
+    params = SPACE.resolve("sim", {"ext_diag": True})
+    host = np.array([[1.5, -2, 300, 4], [0, 0, 0, 0]], np.float32)
+    weights = np.arange(32, dtype=np.float32).reshape(2, 4, 4) / 4
+    program = Program()
+    program.rhm(0, 0, 1)
+    program.rw(5, diagonal=True)
+    program.mmc(0, 0, 1, switch=True, overwrite=True)
+    program.act(0, 1, 1)
+    program.whm(1, 1, 1)
+    program.hlt()
+    case = case_of("float", params, program.words, host.astype(np.int8), weights.astype(np.int8))
+    model = Model(params, case.memory, mode="float32", hostmem=host, weights=weights)
+    assert model.run(case.registers).status == "done"
+    assert np.array_equal(host[1], host[0] * weights[1, 1])

@@ -154,6 +154,7 @@ def test_what_a_job_demands():
         "ext_norm": "at_least",
         "ext_conv": "at_least",
         "ext_pool": "at_least",
+        "ext_diag": "at_least",
         "banks": "free",
         "fetch_words": "free",
         "multiplier": "free",

@@ -65,10 +65,16 @@ def run(params, memory, registers):
             for i in range(count):
                 memory[host + n * i : host + n * i + n] = bytes(v & 255 for v in ub[row + i])
         elif opcode == 2:
-            base = registers["weights_base"] + n * n * addr
-            queue.append(
-                [[_signed(memory[base + n * k + j], 8) for j in range(n)] for k in range(n)]
-            )
+            if flags & 64:  # only the diagonal lies in memory
+                base = registers["weights_base"] + n * addr
+                queue.append(
+                    [[_signed(memory[base + k], 8) * (k == j) for j in range(n)] for k in range(n)]
+                )
+            else:
+                base = registers["weights_base"] + n * n * addr
+                queue.append(
+                    [[_signed(memory[base + n * k + j], 8) for j in range(n)] for k in range(n)]
+                )
         elif opcode == 3:
             if flags & 1:
                 tile = queue.pop(0)

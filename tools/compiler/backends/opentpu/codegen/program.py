@@ -69,6 +69,8 @@ class Word:
             letters = "S" * (flags & 1) + "O" * (flags >> 2 & 1) + "C" * (flags >> 1 & 1)
         elif name == "ACT":
             letters = "R" * (flags >> 3 & 1) + "Q" * (flags >> 4 & 1) + "P" * (flags >> 5 & 1)
+        elif name == "RW":
+            letters = "D" * (flags >> 6 & 1)
         else:
             letters = "I" if name == "SYNC" and flags & 1 else ""
         if name in ("WHM", "MMC"):
@@ -119,9 +121,10 @@ class Program:
         for at, length in split(count):
             self._add("RHM", 0, length, host + at, ub + at)
 
-    def rw(self, tile: int) -> None:
-        """Appends RW: reads a weight tile."""
-        self._add("RW", addr=tile)
+    def rw(self, tile: int, *, diagonal: bool = False) -> None:
+        """Appends RW: reads a weight tile; with ``diagonal`` row ``tile`` of weight memory as the
+        diagonal of a tile."""
+        self._add("RW", int(diagonal) << 6, addr=tile)
 
     def mmc(
         self,
