@@ -149,6 +149,15 @@ INSTRUCTIONS = (
                 "rows by the CFG register conv (extension; ignored where not built)",
                 only_if="ext_conv",
             ),
+            _flag(
+                "B",
+                "bias",
+                7,
+                "add to the last row, as it was before, instead of to each row (extension; "
+                "nothing with O)",
+                only_if="ext_bias",
+                unbuilt="zero",
+            ),
             _ub("ub_src"),
             _acc("acc_dst"),
             _length(),
@@ -253,7 +262,8 @@ FAULTS = (
     Fault(
         2,
         "bad_field",
-        "a bit that must be zero is not; flag P without ext_pool; flag D without ext_diag",
+        "a bit that must be zero is not; flag P without ext_pool, D without ext_diag, or B without "
+        "ext_bias",
         "1 flags, 2 length, 3 addr, 4 ub",
     ),
     Fault(
@@ -360,7 +370,7 @@ PARTS = (
             Part("func", 4, 3),
             Part("pool", 5, 5),
             Part("diagonal", 6, 6),
-            Part("reserved", 7, 7),
+            Part("bias", 7, 7),
         ),
     ),
     Part("length", 95, 88, detail=2),

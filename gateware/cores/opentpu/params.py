@@ -179,6 +179,14 @@ SPACE = ParameterSpace(
             doc="RW.D: diagonal tiles, of which memory holds only the diagonal",
         ),
         Parameter(
+            "ext_bias",
+            bool,
+            (False, True),
+            False,
+            job="at_least",
+            doc="MMC.B: sums that begin with the bias in their last row",
+        ),
+        Parameter(
             "norm_reset",
             int,
             _norm,
@@ -260,7 +268,14 @@ SPACE = ParameterSpace(
         Preset("sim", {"n": 4, "ub_rows": 512, "acc_rows": 256}, doc="small, for tests"),
         Preset(
             "sim-ext",
-            {"n": 4, "ub_rows": 512, "acc_rows": 256, "ext_conv": True, "ext_pool": True},
+            {
+                "n": 4,
+                "ub_rows": 512,
+                "acc_rows": 256,
+                "ext_conv": True,
+                "ext_pool": True,
+                "ext_bias": True,
+            },
             doc="every extension, for tests",
         ),
         Preset(

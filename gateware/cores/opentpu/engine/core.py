@@ -172,7 +172,9 @@ class PipelinedEngine(Engine):
         on, behind, above = self._compare(m, u)
         able, exclusive, lonely, drained = self._able(m, u, is_op, on, compared, take)
         careful = Signal()
-        m.d.sync += careful.eq(~cand.overwrite & (u.matrix.short | above))
+        # MMC.B reads the row that its last vector writes at once.
+        bias = cand.bias if self.params["ext_bias"] else Const(0)
+        m.d.sync += careful.eq(~cand.overwrite & (u.matrix.short | above | bias))
         go = Signal()
         m.d.comb += [
             go.eq(

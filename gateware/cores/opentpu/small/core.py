@@ -48,7 +48,8 @@ def small_fits(params: Params, beat_bytes: int) -> bool:
         and params["n"] == N
         and beat_bytes in (N, N // 2)
         and not any(
-            params[name] for name in ("ext_norm", "ext_conv", "ext_pool", "ext_diag", "norm_reset")
+            params[name]
+            for name in ("ext_norm", "ext_conv", "ext_pool", "ext_diag", "ext_bias", "norm_reset")
         )
         and params["ub_rows"] > params["acc_rows"]
         and params["multiplier"] != "dsp_pair"

@@ -131,18 +131,18 @@ def check_against_slow(params, case):
     assert (outcome.counters["instructions"], outcome.counters["operations"]) == (retired, macs)
 
 
-@pytest.mark.parametrize("diagonal", [False, True])
+@pytest.mark.parametrize("extended", [False, True])
 @pytest.mark.parametrize("preset", ["sim", "sim-ext", "sim-plain", "85f-8x8", "85f-12x12"])
-def test_random_programs(preset, diagonal):
-    params = SPACE.resolve(preset, {"ext_diag": diagonal})
+def test_random_programs(preset, extended):
+    params = SPACE.resolve(preset, {"ext_diag": extended, "ext_bias": extended})
     for seed in range(25 if params["n"] <= 4 else 6):
         check_against_slow(params, random_case(seed, params))
 
 
 @pytest.mark.parametrize("n", [2, 64, 66, 128, 254, 256])
 def test_random_programs_of_every_size(n):
-    for preset, diagonal in (("sim-ext", True), ("sim-plain", False)):
-        params = SPACE.resolve(preset, {"n": n, "ext_diag": diagonal})
+    for preset, extended in (("sim-ext", True), ("sim-plain", False)):
+        params = SPACE.resolve(preset, {"n": n, "ext_diag": extended, "ext_bias": extended})
         check_against_slow(params, random_case(n, params, length=12))
 
 
@@ -219,9 +219,38 @@ def test_a_diagonal_scales_each_element_by_a_byte_of_its_row(n):
     assert np.array_equal(result, np.stack(expected).astype(np.int8))
 
 
+def test_sums_begin_with_the_last_row():
+    """MMC.B adds each product to the last row as it was before, wraps as MMC does, and is MMC where
+    there is one row; O overwrites."""
+    params = SPACE.resolve("sim", {"ext_bias": True})
+    rng = np.random.default_rng(3)
+    host = np.zeros((12, 4), np.int8)
+    host[:5] = rng.integers(-128, 128, (5, 4))
+    tile = rng.integers(-128, 128, (1, 4, 4)).astype(np.int8)
+    program = Program()
+    program.rhm(0, 0, 5)
+    program.rw(0)
+    program.mmc(0, 10, 5, switch=True, overwrite=True)
+    program.mmc(1, 11, 4, bias=True)  # begins with row 14
+    program.mmc(0, 20, 2, overwrite=True, bias=True)
+    program.mmc(4, 21, 1, bias=True)
+    program.hlt()
+    case = case_of("bias", params, program.words, host, tile)
+    model = Model(params, case.memory.copy())
+    assert model.run(case.registers).status == "done"
+    products = host[:5].astype(int) @ tile[0]
+    assert np.array_equal(model.acc[10:15], [products[0], *(products[4] + products[1:])])
+    assert np.array_equal(model.acc[20:22], [products[0], products[1] + products[4]])
+    unit = IntegerUnit(n=4, ub_rows=4, acc_rows=4)
+    unit.tile, unit.ub[:], unit.acc[3] = tile[0].astype(np.float32), 1, 2**31 - 1
+    unit.multiply(slice(0, 4), 0, 4, False, bias=True)
+    wrapped = 2**31 - 1 + tile[0].sum(0, dtype=np.int64)
+    assert np.array_equal(unit.acc, [(wrapped + 2**31) % 2**32 - 2**31] * 4)
+
+
 def test_hazard_programs_are_legal():
-    for preset, diagonal in (("sim", True), ("sim-plain", False)):
-        params = SPACE.resolve(preset, {"ext_diag": diagonal})
+    for preset, extended in (("sim", True), ("sim-plain", False)):
+        params = SPACE.resolve(preset, {"ext_diag": extended, "ext_bias": extended})
         for case in hazard_cases(params, distances=(0, 3)):
             memory, outcome = run(case)
             assert outcome.status == "done", case.name

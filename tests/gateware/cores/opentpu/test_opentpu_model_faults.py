@@ -16,7 +16,7 @@ from tests.gateware.cores.opentpu.bench.programs import FAULTS, case_of, random_
 
 OP = ISA.opcodes
 BASE, HOST, WEIGHTS, TILES = 0x1000, 0x2000, 0x3000, 8
-ALL = {"ext_conv": True, "ext_pool": True, "ext_diag": True}
+ALL = {"ext_conv": True, "ext_pool": True, "ext_diag": True, "ext_bias": True}
 
 
 def run(*words, ext=True, registers=None, size=0x4000, **options):

@@ -155,6 +155,7 @@ def test_what_a_job_demands():
         "ext_conv": "at_least",
         "ext_pool": "at_least",
         "ext_diag": "at_least",
+        "ext_bias": "at_least",
         "banks": "free",
         "fetch_words": "free",
         "multiplier": "free",

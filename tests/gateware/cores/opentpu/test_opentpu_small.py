@@ -80,6 +80,7 @@ def test_which_builds_are_small():
         {"ext_conv": True},
         {"ext_pool": True},
         {"ext_diag": True},
+        {"ext_bias": True},
         {"norm_reset": 3},
         {"n": 8},
         {"ub_rows": 256},

@@ -147,7 +147,13 @@ class _Writer:
             rows = conv_rows(self.cfg[1], ub, count)
             convolve = bool(rows.max() < self.params["ub_rows"])
         self.program.mmc(
-            ub, acc, count, switch=switch, overwrite=rng.random() < 0.4, convolve=convolve
+            ub,
+            acc,
+            count,
+            switch=switch,
+            overwrite=rng.random() < 0.4,
+            convolve=convolve,
+            bias=self.params["ext_bias"] and rng.random() < 0.4,
         )
         if switch:
             self.pending -= 1
@@ -372,6 +378,7 @@ def _inject(writer, fault):
                     Word(OP["RW"], 0xC0 if params["ext_diag"] else 0x40),
                     Word(OP["RW"], 0x40, 1),
                     Word(OP["MMC"], 0x41, 1),
+                    Word(OP["MMC"], 0xC0 if params["ext_bias"] else 0x80, 1),
                     Word(OP["MMC"], 0x08, 1),
                     Word(OP["ACT"], 0x40, 1),
                     Word(OP["ACT"], 0x01, 1),
@@ -523,7 +530,7 @@ def hazard_cases(params, *, distances=None):
     n = params["n"]
     distances = range(2 * n + 5) if distances is None else distances
     for name, (producer, consumer) in _HAZARDS.items():
-        if "RW.D" in name and not params["ext_diag"]:
+        if any(flag in name and not params[extension] for flag, extension in _EXTENDED):
             continue
         for count, shift in ((1, 0), (5, 0), (5, 2), (5, -2), (2 * n + 3, 1)):
             rng = random.Random(f"{name}/{count}/{shift}/{n}")
@@ -560,6 +567,9 @@ def hazard_cases(params, *, distances=None):
             )
 
 
+#: Instructions of hazards that need an extension.
+_EXTENDED = (("RW.D", "ext_diag"), ("MMC.B", "ext_bias"))
+
 _HAZARDS = {
     "RHM -> MMC": (
         lambda p, at, c: p.rhm(40, at, c),
@@ -574,6 +584,22 @@ _HAZARDS = {
     "ACT -> ACT": (lambda p, at, c: p.act(0, at, c), lambda p, at, c: p.act(4, at, c, "sigmoid")),
     "MMC -> ACT": (lambda p, at, c: p.mmc(50, at, c), lambda p, at, c: p.act(at, 100, c)),
     "MMC -> MMC": (lambda p, at, c: p.mmc(0, at, c), lambda p, at, c: p.mmc(3, at, c)),
+    "MMC -> MMC.B": (
+        lambda p, at, c: p.mmc(0, at, c),
+        lambda p, at, c: p.mmc(3, at, c, bias=True),
+    ),
+    "MMC.B -> MMC.B": (
+        lambda p, at, c: p.mmc(0, at, c, bias=True),
+        lambda p, at, c: p.mmc(3, at, c, bias=True),
+    ),
+    "MMC.B -> ACT": (
+        lambda p, at, c: p.mmc(50, at, c, bias=True),
+        lambda p, at, c: p.act(at, 100, c),
+    ),
+    "ACT reads, MMC.B writes": (
+        lambda p, at, c: p.act(at, 100, c),
+        lambda p, at, c: p.mmc(0, at, c, bias=True),
+    ),
     "MMC -> MMC.O": (
         lambda p, at, c: p.mmc(0, at, c),
         lambda p, at, c: p.mmc(3, at, c, overwrite=True),

@@ -78,15 +78,16 @@ def run(params, memory, registers):
         elif opcode == 3:
             if flags & 1:
                 tile = queue.pop(0)
+            last = acc[addr + count - 1]
             for i in range(count):
-                source = row + i
+                source, before = row + i, last if flags & 128 else acc[addr + i]
                 if flags & 2 and params["ext_conv"]:
                     width = cfg[1] & 255 or 256
                     source = row + i // width * (cfg[1] >> 16) + i % width * (cfg[1] >> 8 & 255)
                 x, sums = ub[source], []
                 for j in range(n):
                     y = sum(x[k] * tile[k][j] for k in range(n))
-                    sums.append(_signed(y if flags & 4 else acc[addr + i][j] + y, 32))
+                    sums.append(_signed(y if flags & 4 else before[j] + y, 32))
                 acc[addr + i] = sums
                 macs += n * n
         elif opcode == 4:
