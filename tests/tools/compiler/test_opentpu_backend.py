@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.backends.base import LoweringError
 from quintet.tools.compiler.backends.opentpu.codegen.emit import Emitter
+from quintet.tools.compiler.backends.opentpu.codegen.program import Word
 from quintet.tools.compiler.backends.opentpu.form import (
     KernelStep,
     PoolStep,
@@ -296,6 +297,33 @@ def test_extreme_numbers_saturate_and_sums_wrap():
         assert (tensors["conv_0:0"] == wanted).all() and (
             backend.reference(quantised, inputs)["conv_0:0"] == wanted
         ).all()
+
+
+@pytest.mark.parametrize("shape", [(12, 10, 3), (3, 5, 9)])
+@pytest.mark.parametrize("built", [False, True])
+def test_a_bias_is_a_product_of_one_vector_a_part(shape, built):
+    """MMC.B begins all sums of a part with the bias in its last row."""
+    graph = map_graph(lambda b: b.conv(6, (3, 3), relu=True), shape=shape)
+    graph, backend = fused(graph), backend_of("sim-ext", ext_bias=built)
+    assert check(graph, backend)
+    words = Word.unpack_all(backend.lower(quantised_of(graph, backend)).program)
+    begun = [word for word in words if word.mnemonic == "MMC" and word.flags & 0x80]
+    constant = [word for word in words if word.mnemonic == "MMC" and word.flags & 4]
+    assert bool(begun) == built
+    if built:
+        assert {word.addr + word.count - 1 for word in begun} <= {word.addr for word in constant}
+        assert max(word.count for word in begun) >= 15
+
+
+def test_a_bias_where_no_term_covers_a_part_goes_to_every_sum():
+    """Each of two taps, a line above and a line below, reads nothing at one end of the map."""
+    graph = map_graph(
+        lambda b: b.conv(4, (2, 1), dilation=(2, 1), padding=(1, 0, 1, 0)), shape=(5, 6, 4)
+    )
+    graph, backend = fused(graph), backend_of("sim-ext")
+    assert check(graph, backend)
+    words = Word.unpack_all(backend.lower(quantised_of(graph, backend)).program)
+    assert not any(word.mnemonic == "MMC" and word.flags & 0x80 for word in words)
 
 
 @pytest.mark.parametrize("positive", [False, True])

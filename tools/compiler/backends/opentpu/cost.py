@@ -238,7 +238,7 @@ class _Clock:
         count = word.count
         ready = max(ready, self.array)
         end, rows, base = self.near
-        if not word.flags & 4 and (rows < 3 or word.addr > base):
+        if not word.flags & 4 and (rows < 3 or word.addr > base or word.flags & 0x80):
             ready = max(ready, end + 4)
         if convolves:
             ready = max(ready, self.act)

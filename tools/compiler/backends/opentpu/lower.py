@@ -203,7 +203,7 @@ _TRANSFERS = (ISA.opcodes["RHM"], ISA.opcodes["WHM"])
 #: Bytes of an instruction word.
 _WORD = 14
 
-_NEEDS = ("n", "ub_rows", "acc_rows", "wfifo_tiles", "ext_norm", "ext_conv", "ext_pool")
+_NEEDS = ("n", "ub_rows", "acc_rows", "wfifo_tiles", "ext_norm", "ext_conv", "ext_pool", "ext_bias")
 
 
 def _needs(params):

@@ -203,6 +203,7 @@ class Plan:
     zeros, ones : vectors of zeros and of constants, at the begin of the unified buffer
     packed : dict, rows of a packed bias -> constant vectors of each slot, behind them; empty where
         no biases are packed
+    once : whether a bias is multiplied by one constant vector, for all positions (MMC.B)
     vectors : host vectors in all
     far_vectors : host vectors from FAR on, besides
     kernels : names of the tensors that are tiles
@@ -219,6 +220,7 @@ class Plan:
     zeros: int = 0
     ones: int = 0
     packed: dict[int, int] = field(default_factory=dict)
+    once: bool = False
     vectors: int = 0
     far_vectors: int = 0
     kernels: set[str] = field(default_factory=set)
@@ -245,7 +247,9 @@ class Plan:
         if step.bias is None:
             return [None] * len(step.terms)
         target = self.planes[step.target]
-        sizes = [rows for rows, positions in self.packed.items() if target.plane <= positions]
+        sizes = [
+            rows for rows, positions in self.packed.items() if self.once or target.plane <= positions
+        ]
         packed = packed_biases(step.bias, target.n, sizes)
         tiles = bias_tiles(step.bias, target.n)
         return [one or some for one, some in zip(packed, tiles, strict=True)]
@@ -334,7 +338,7 @@ def _bias_vectors(steps, plan):
 
 def _plan(steps, planes, zeroed, *, packed, inputs, stored, params, least, far):
     """The :class:`Plan` with biases ``packed`` as given; parameters of :func:`make_plan`."""
-    plan = Plan(planes=planes, zeroed=zeroed, packed=packed)
+    plan = Plan(planes=planes, zeroed=zeroed, packed=packed, once=params["ext_bias"])
     rows = params["ub_rows"]
     widest = max((max(planes[name].gap, planes[name].lead) for name in zeroed), default=0)
     plan.zeros = min(widest, rows // 2)
@@ -389,15 +393,16 @@ def _plan(steps, planes, zeroed, *, packed, inputs, stored, params, least, far):
     return plan
 
 
-def _packed(steps, planes):
-    """Positions of the largest map with a packed bias, by the rows of the bias."""
+def _packed(steps, planes, once):
+    """Constant vectors that a packed bias needs, by its rows: the positions of the largest map with
+    one, or ``once`` for all."""
     found: dict[int, int] = {}
     for step in steps:
         bias, target = getattr(step, "bias", None), planes[step.target]
-        if bias is None or target.plane > PACKED:
+        if bias is None or target.plane > PACKED and not once:
             continue
         for rows in set(packed_rows(bias, target.n)) - {None}:
-            found[rows] = max(found.get(rows, 0), target.plane)
+            found[rows] = 1 if once else max(found.get(rows, 0), target.plane)
     return dict(sorted(found.items()))
 
 
@@ -406,7 +411,7 @@ def _packings(steps, planes, params):
     whose constant vectors are the most; biases take the rows of the next size that is left. The
     last choice packs none. Choices whose constant vectors take more than a quarter of the unified
     buffer are left out."""
-    every = _packed(steps, planes)
+    every = _packed(steps, planes, params["ext_bias"])
     usual = [rows for rows in every if rows & (rows - 1) == 0]
     found = [every] + [_only(every, usual[k:]) for k in range(len(usual) + 1)]
     most = params["ub_rows"] // 4

@@ -99,7 +99,9 @@ class Emitter(Pooling, Kernels, Interleaving, Portioned):
             ]
         return self.tiles.number(tile), -1
 
-    def _mmc(self, ub, acc, count, tile=None, overwrite=False, convolve=False, after=-1):
+    def _mmc(
+        self, ub, acc, count, tile=None, overwrite=False, convolve=False, bias=False, after=-1
+    ):
         """Emits an MMC; ``tile``: number of its weight tile, ``None`` to keep the array's present
         one."""
         fresh = tile is not None and tile != self._tile
@@ -111,6 +113,7 @@ class Emitter(Pooling, Kernels, Interleaving, Portioned):
             count,
             overwrite=overwrite,
             convolve=convolve,
+            bias=bias,
             tile=tile if fresh else None,
             after=after,
         )
@@ -256,7 +259,8 @@ class Emitter(Pooling, Kernels, Interleaving, Portioned):
                 tile = bias.tile if isinstance(bias, PackedBias) else bias[0]
                 shared.setdefault(tile.tobytes(), []).append(block)
             for block in chain(*shared.values()):
-                self._bias(self._biases[block], sums_at[block], chunk, target)
+                _, whole = self._spans(step, chunk, block)
+                self._bias(self._biases[block], sums_at[block], chunk, target, once=whole)
         return sums_at
 
     def _together(self, step, chunk, blocks):
@@ -276,26 +280,15 @@ class Emitter(Pooling, Kernels, Interleaving, Portioned):
     def _group(self, step, chunk, block, views, sums_at):
         """Emits the sums of one block of a chunk. ``sums_at``: first accumulator row of each block
         of its run (:meth:`_begin_run`)."""
-        target, terms, acc = self.plan.planes[step.target], step.terms[block], sums_at[block]
-        bias = self._biases[block] if len(sums_at) == 1 else ()
-        real = chunk.real(target)
-        term_spans = (
-            [(term, term_lines(step, term, chunk, self.plan.planes)) for term in terms]
-            if real > 0
-            else []
-        )
-        term_spans = [(term, span) for term, span in term_spans if span[0] < span[1]]
-        if bias is None:
-            whole = next(
-                (k for k, (_, span) in enumerate(term_spans) if span == (chunk.first, chunk.end)),
-                None,
-            )
-            if whole is None:
-                bias = [np.zeros((target.n, target.n), np.int8)]
-            else:
-                term_spans.insert(0, term_spans.pop(whole))
-        self._bias(bias, acc, chunk, target)
-        for index, (term, span) in enumerate(term_spans):
+        target, acc = self.plan.planes[step.target], sums_at[block]
+        bias, real = self._biases[block], chunk.real(target)
+        spans, whole = self._spans(step, chunk, block)
+        if bias is None and not whole:
+            bias = [np.zeros((target.n, target.n), np.int8)]
+        if len(sums_at) == 1:
+            self._bias(bias, acc, chunk, target, once=whole)
+        for index, (term, span) in enumerate(spans):
+            first = whole and index == 0
             self._product(
                 step,
                 term,
@@ -304,18 +297,41 @@ class Emitter(Pooling, Kernels, Interleaving, Portioned):
                 real,
                 acc,
                 views[term.source],
-                overwrite=bias is None and index == 0,
+                overwrite=first and bias is None,
+                bias=first and bias is not None,
             )
             self._ask(max(1, self._left))
             self._left -= 1
         self._zero_gaps(step, chunk, block, acc)
 
-    def _bias(self, bias, acc, chunk, target):
-        """Emits the products of a block's bias, which overwrite the sums of a chunk."""
+    def _spans(self, step, chunk, block):
+        """Terms of a block with the lines of a chunk that they add to, and whether the first of
+        them begins all sums of the chunk: without a bias it overwrites them, with one it adds to
+        the bias in their last row (MMC.B)."""
+        target, biased = self.plan.planes[step.target], self._biases[block] is not None
+        real = chunk.real(target)
+        if real <= 0:
+            return [], False
+        spans = [
+            (term, term_lines(step, term, chunk, self.plan.planes)) for term in step.terms[block]
+        ]
+        spans = [(term, span) for term, span in spans if span[0] < span[1]]
+        for k, (term, span) in enumerate(spans):
+            whole = span == (chunk.first, chunk.end)
+            if whole and (not biased or self._at_once(step, term, span, chunk, real)):
+                return [spans[k], *spans[:k], *spans[k + 1 :]], True
+        return spans, False
+
+    def _bias(self, bias, acc, chunk, target, once=False):
+        """Emits the products of a block's bias, which overwrite the sums of a chunk, or ``once``
+        only the last."""
         rows = max(1, chunk.rows - chunk.width + chunk.real(target))
+        if once:
+            acc, rows = acc + rows - 1, 1
         if isinstance(bias, PackedBias):
             row, tile = self.plan.packed_row(bias), self.tiles.number(bias.tile)
-            self._mmc(row, acc, rows, tile, overwrite=True)
+            for at, count in split(rows, self.plan.packed[bias.rows]):
+                self._mmc(row, acc + at, count, tile, overwrite=True)
             return
         for index, tile in enumerate(bias or ()):
             self._constant(self.tiles.number(tile), acc, rows, index == 0)
@@ -350,7 +366,22 @@ class Emitter(Pooling, Kernels, Interleaving, Portioned):
         for at, count in pieces:
             self._store(step, 0, at, count)
 
-    def _product(self, step, term, span, chunk, real, acc, view, *, overwrite):
+    def _at_once(self, step, term, span, chunk, real):
+        """Whether one MMC.B makes the product of a term with all lines of a chunk."""
+        source, (down, across) = self.plan.planes[step.sources[term.source]], step.stride
+        return self.params["ext_bias"] and (
+            self._adjacent(source, chunk, real, span[1] - span[0], down, across)
+            or self._convolves(step, source, chunk, real)
+        )
+
+    @staticmethod
+    def _adjacent(source, chunk, real, lines, down, across):
+        """Whether the vectors of a product lie one behind the other, as its sums do."""
+        return (across == 1 or real == 1) and (
+            lines == 1 or across == 1 and down * source.pitch == chunk.width
+        )
+
+    def _product(self, step, term, span, chunk, real, acc, view, *, overwrite, bias=False):
         source, (down, across) = self.plan.planes[step.sources[term.source]], step.stride
         first, end = span
         width, lines = chunk.width, end - first
@@ -364,11 +395,11 @@ class Emitter(Pooling, Kernels, Interleaving, Portioned):
 
         rows = (lines - 1) * width + real
         simple = across == 1 or real == 1
-        if simple and (lines == 1 or across == 1 and down * source.pitch == width):
-            self._mmc(at(first), acc, rows, tile, overwrite, after=after)
+        if self._adjacent(source, chunk, real, lines, down, across):
+            self._mmc(at(first), acc, rows, tile, overwrite, bias=bias, after=after)
         elif self._convolves(step, source, chunk, real):
             self._cfg("conv", width & 0xFF | across << 8 | down * source.pitch << 16)
-            self._mmc(at(first), acc, rows, tile, overwrite, convolve=True, after=after)
+            self._mmc(at(first), acc, rows, tile, overwrite, True, bias, after)
         else:
             # From the last line to the first: a product after one that begins higher need not wait
             # for its sums.

@@ -66,7 +66,8 @@ class Word:
         """Assembly text of a legal word, in the canonical form."""
         name, flags = self.mnemonic, self.flags
         if name == "MMC":
-            letters = "S" * (flags & 1) + "O" * (flags >> 2 & 1) + "C" * (flags >> 1 & 1)
+            letters = "S" * (flags & 1) + "O" * (flags >> 2 & 1)
+            letters += "C" * (flags >> 1 & 1) + "B" * (flags >> 7 & 1)
         elif name == "ACT":
             letters = "R" * (flags >> 3 & 1) + "Q" * (flags >> 4 & 1) + "P" * (flags >> 5 & 1)
         elif name == "RW":
@@ -135,12 +136,14 @@ class Program:
         switch: bool = False,
         overwrite: bool = False,
         convolve: bool = False,
+        bias: bool = False,
         tile: int | None = None,
         after: int = -1,
     ) -> None:
         """Appends MMC, at most 256 vectors. ``tile``: load this weight tile (sets S);
         :func:`schedule_weights` inserts its RW, after word ``after``."""
         flags = int(switch or tile is not None) | int(convolve) << 1 | int(overwrite) << 2
+        flags |= int(bias) << 7
         self._add("MMC", flags, count, acc, ub, tile, after)
 
     def act(
