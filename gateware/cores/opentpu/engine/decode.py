@@ -48,7 +48,8 @@ def candidate_layout(params: Params) -> data.StructLayout:
 
     Members: ``op``: one bit for each of :data:`~.classify.OPS`, one of them set (``fault``: no
     instruction, ``begin`` is the detail and ``code`` the fault); ``switch`` (S, or I of SYNC),
-    ``convolve``, ``overwrite``, ``bias``, ``func``, ``pool``; ``ub`` .. ``ub_last``, ``acc`` .. ``acc_last``
+    ``convolve``, ``overwrite``, ``bias`` (if built), ``func``,
+    ``pool``; ``ub`` .. ``ub_last``, ``acc`` .. ``acc_last``
     (rows), ``number`` (rows less one); ``begin`` .. ``end`` (byte addresses, exclusive; SYNC: tag,
     CFG: value, with the register's number in ``ub``; MMC.C: ``end`` is the UB row, ACT.P: ``begin``
     the ACC row).
@@ -61,7 +62,7 @@ def candidate_layout(params: Params) -> data.StructLayout:
             "switch": 1,
             "convolve": 1,
             "overwrite": 1,
-            "bias": 1,
+            **({"bias": 1} if params["ext_bias"] else {}),
             "func": 2,
             "pool": 1,
             "ub": ub,
@@ -326,7 +327,7 @@ class Decode(wiring.Component):
             out.switch.eq(word.flags.switch),
             out.convolve.eq(word.flags.convolve),
             out.overwrite.eq(word.flags.overwrite),
-            out.bias.eq(word.flags.bias),
+            *([out.bias.eq(word.flags.bias)] if p["ext_bias"] else []),
             out.func.eq(word.flags.func),
             out.pool.eq(word.flags.pool),
             out.ub.eq(word.ub),
