@@ -260,7 +260,14 @@ SPACE = ParameterSpace(
         Preset("sim", {"n": 4, "ub_rows": 512, "acc_rows": 256}, doc="small, for tests"),
         Preset(
             "sim-ext",
-            {"n": 4, "ub_rows": 512, "acc_rows": 256, "ext_conv": True, "ext_pool": True},
+            {
+                "n": 4,
+                "ub_rows": 512,
+                "acc_rows": 256,
+                "ext_conv": True,
+                "ext_pool": True,
+                "ext_diag": True,
+            },
             doc="every extension, for tests",
         ),
         Preset(
