@@ -207,6 +207,7 @@ SPACE = ParameterSpace(
                 "ext_conv": True,
                 "ext_pool": True,
                 "ext_diag": True,
+                "ext_bias": True,
             },
             doc="strided and depthwise convolutions and max pooling, for networks of them",
         ),
@@ -219,6 +220,7 @@ SPACE = ParameterSpace(
                 "ext_conv": True,
                 "ext_pool": True,
                 "ext_diag": True,
+                "ext_bias": True,
             },
             on_chip=1 << 18,
             doc="strided and depthwise convolutions, max pooling, and the lowest 256 KiB of main "
@@ -239,6 +241,7 @@ SPACE = ParameterSpace(
                 "multiplier": "dsp_pair",
                 "ext_conv": True,
                 "ext_diag": True,
+                "ext_bias": True,
             },
             clock_mhz=60,
             on_chip=1 << 18,
@@ -256,6 +259,7 @@ SPACE = ParameterSpace(
                 "ext_conv": True,
                 "ext_pool": True,
                 "ext_diag": True,
+                "ext_bias": True,
             },
             on_chip=1 << 17,
             doc="strided and depthwise convolutions, max pooling, and the lowest 128 KiB of main "
@@ -273,6 +277,7 @@ SPACE = ParameterSpace(
                 "ext_conv": True,
                 "ext_pool": True,
                 "ext_diag": True,
+                "ext_bias": True,
             },
             on_chip=48 << 10,
             doc="two products from each of 28 DSPs, strided and depthwise convolutions, max "

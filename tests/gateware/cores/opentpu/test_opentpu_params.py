@@ -44,7 +44,9 @@ def test_presets(name):
         and values["chain"] == (values["banks"] == 2)
         and values["ext_sync"]
     )
-    assert not any(values[name] for name in ("ext_conv", "ext_pool", "ext_diag", "norm_reset"))
+    assert not any(
+        values[name] for name in ("ext_conv", "ext_pool", "ext_diag", "ext_bias", "norm_reset")
+    )
 
 
 def test_the_preset_for_convolutions_is_the_default_with_its_extensions():
@@ -53,6 +55,7 @@ def test_the_preset_for_convolutions_is_the_default_with_its_extensions():
         "ext_conv": True,
         "ext_pool": True,
         "ext_diag": True,
+        "ext_bias": True,
     }
 
 
@@ -67,6 +70,7 @@ def test_a_fast_preset_has_the_extensions_and_on_chip_memory(size, pool, on_chip
         "ext_conv": True,
         "ext_pool": pool,
         "ext_diag": True,
+        "ext_bias": True,
     }
     assert SPACE.presets[f"{size}-fast"].on_chip == on_chip
 
