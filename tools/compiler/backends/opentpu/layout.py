@@ -148,6 +148,16 @@ class Planes:
         """Total number of vectors."""
         return self.lead + self.blocks * self.plane
 
+    def outside(self, block: int) -> list[int]:
+        """Positions in a line of the plane of ``block`` that lie before the map's first position or
+        behind its last, if neighbours along a line have blocks of their own."""
+        count, whole = self.phases[1], blocks(self.channels, self.n)
+        if count * self.channels <= self.n:
+            return []
+        phase = block // whole % count - self.shift[1]
+        ends = {0, self.across - 1}
+        return [place for place in sorted(ends) if not 0 <= place * count + phase < self.length]
+
     def vector(self, block: int, line: int, place: int) -> int:
         """Index of a vector (``line`` and ``place`` count lines and positions of the planes)."""
         return self.lead + (block * self.down + line) * self.pitch + place

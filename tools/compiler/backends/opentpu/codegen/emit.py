@@ -321,15 +321,21 @@ class Emitter(Pooling, Kernels, Interleaving, Portioned):
             self._constant(self.tiles.number(tile), acc, rows, index == 0)
 
     def _zero_gaps(self, step, chunk, block, acc):
-        """Emits the zeros before a map and behind the lines of a chunk."""
-        if step.target not in self.plan.zeroed:
-            return
+        """Emits the zeros before a map, behind the lines of a chunk, and of the vectors in them
+        that lie outside the map."""
         if front := self._front(step, chunk, block):
             self._zero(acc - front, front)
         begin = max(0, chunk.real(self.plan.planes[step.target]))
+        runs = [
+            (place - chunk.begin, 1)
+            for name, outer, place in sorted(self.plan.outside)
+            if (name, outer) == (step.target, block) and 0 <= place - chunk.begin < begin
+        ]
+        if step.target in self.plan.zeroed and begin < chunk.width:
+            runs.append((begin, chunk.width - begin))
         for line in reversed(range(chunk.end - chunk.first)):
-            if begin < chunk.width:
-                self._zero(acc + line * chunk.width + begin, chunk.width - begin)
+            for at, count in reversed(runs):
+                self._zero(acc + line * chunk.width + at, count)
 
     def _front(self, step, chunk, block):
         """Emits the zeros before a map, with its first chunk."""
