@@ -34,10 +34,10 @@ from tests.tools.compiler.opentpu_networks import (
 #: Builds: arrays of 4 and 8, with the extensions and without, and so small that tensors go through
 #: main memory.
 BUILDS = {
-    "ext": ("sim-ext", {}),
+    "ext": ("sim-ext", {"ext_diag": True}),
     "plain": ("sim", {}),
-    "eight": ("85f-8x8-conv", {}),
-    "tight": ("sim-ext", {"ub_rows": 64, "acc_rows": 64, "wfifo_tiles": 1}),
+    "eight": ("85f-8x8-conv", {"ext_diag": False}),
+    "tight": ("sim-ext", {"ext_diag": True, "ub_rows": 64, "acc_rows": 64, "wfifo_tiles": 1}),
     "narrow": ("sim", {"ub_rows": 128, "acc_rows": 64}),
 }
 
