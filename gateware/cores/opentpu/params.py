@@ -192,14 +192,29 @@ SPACE = ParameterSpace(
         Preset("85f-8x8", {"n": 8, "ub_rows": 8192, "acc_rows": 1024}, default=True),
         Preset(
             "85f-8x8-conv",
-            {"n": 8, "ub_rows": 8192, "acc_rows": 1024, "ext_conv": True, "ext_pool": True},
-            doc="strided convolutions and max pooling, for networks of them",
+            {
+                "n": 8,
+                "ub_rows": 8192,
+                "acc_rows": 1024,
+                "ext_conv": True,
+                "ext_pool": True,
+                "ext_diag": True,
+            },
+            doc="strided and depthwise convolutions and max pooling, for networks of them",
         ),
         Preset(
             "85f-8x8-fast",
-            {"n": 8, "ub_rows": 8192, "acc_rows": 1024, "ext_conv": True, "ext_pool": True},
+            {
+                "n": 8,
+                "ub_rows": 8192,
+                "acc_rows": 1024,
+                "ext_conv": True,
+                "ext_pool": True,
+                "ext_diag": True,
+            },
             on_chip=1 << 18,
-            doc="strided convolutions, max pooling, and the lowest 256 KiB of main memory on chip",
+            doc="strided and depthwise convolutions, max pooling, and the lowest 256 KiB of main "
+            "memory on chip",
         ),
         Preset("85f-12x12", {"n": 12, "ub_rows": 4096, "acc_rows": 1024}),
         Preset(
@@ -215,19 +230,28 @@ SPACE = ParameterSpace(
                 "acc_rows": 1024,
                 "multiplier": "dsp_pair",
                 "ext_conv": True,
+                "ext_diag": True,
             },
             clock_mhz=60,
             on_chip=1 << 18,
             placer="static",
             router="router2",
-            doc="strided convolutions, and the lowest 256 KiB of main memory on chip",
+            doc="strided and depthwise convolutions, and the lowest 256 KiB of main memory on chip",
         ),
         Preset("45f-8x8", {"n": 8, "ub_rows": 4096, "acc_rows": 1024}),
         Preset(
             "45f-8x8-fast",
-            {"n": 8, "ub_rows": 4096, "acc_rows": 1024, "ext_conv": True, "ext_pool": True},
+            {
+                "n": 8,
+                "ub_rows": 4096,
+                "acc_rows": 1024,
+                "ext_conv": True,
+                "ext_pool": True,
+                "ext_diag": True,
+            },
             on_chip=1 << 17,
-            doc="strided convolutions, max pooling, and the lowest 128 KiB of main memory on chip",
+            doc="strided and depthwise convolutions, max pooling, and the lowest 128 KiB of main "
+            "memory on chip",
         ),
         Preset("25f-4x4", {"n": 4, "ub_rows": 4096, "acc_rows": 1024}),
         Preset(
@@ -240,10 +264,11 @@ SPACE = ParameterSpace(
                 "dsp_limit": 28,
                 "ext_conv": True,
                 "ext_pool": True,
+                "ext_diag": True,
             },
             on_chip=48 << 10,
-            doc="two products from each of 28 DSPs, strided convolutions, max pooling, and the "
-            "lowest 48 KiB of main memory on chip",
+            doc="two products from each of 28 DSPs, strided and depthwise convolutions, max "
+            "pooling, and the lowest 48 KiB of main memory on chip",
         ),
         Preset("up5k-4x4", _SMALL, needs=("SB_MAC16",), doc="two products from each of 8 SB_MAC16"),
         Preset("hx8k-4x4", _SMALL | {"multiplier": "lut"}),
@@ -260,7 +285,14 @@ SPACE = ParameterSpace(
         Preset("sim", {"n": 4, "ub_rows": 512, "acc_rows": 256}, doc="small, for tests"),
         Preset(
             "sim-ext",
-            {"n": 4, "ub_rows": 512, "acc_rows": 256, "ext_conv": True, "ext_pool": True},
+            {
+                "n": 4,
+                "ub_rows": 512,
+                "acc_rows": 256,
+                "ext_conv": True,
+                "ext_pool": True,
+                "ext_diag": True,
+            },
             doc="every extension, for tests",
         ),
         Preset(

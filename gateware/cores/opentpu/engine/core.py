@@ -115,8 +115,6 @@ class PipelinedEngine(Engine):
                 f"parameter n = {n}: expected at most {LARGEST_ARRAY} in gateware; the golden "
                 f"model (model:opentpu) takes up to 256"
             )
-        if params["ext_diag"]:
-            raise ValueError("parameter ext_diag = true: only the golden model has RW.D")
         if capacity is None or _least_cells(n, params, capacity) <= capacity.cells:
             return
         fits = max(
@@ -626,6 +624,7 @@ class PipelinedEngine(Engine):
         m.d.sync += owed.eq((late | owed) & now)
         convolve = is_op["mmc"] & decode.candidate.convolve if p["ext_conv"] else Const(0)
         pool = is_op["act"] & decode.candidate.pool if p["ext_pool"] else Const(0)
+        read = rw.taken if p["ext_diag"] else rw.push
         retired = Signal()
         m.d.comb += [
             now.eq(go & ~is_op["fault"] & ~convolve & ~pool),
@@ -633,7 +632,7 @@ class PipelinedEngine(Engine):
             control.retired.eq(retired),
             control.operations.eq(Mux(matrix.work, n * n, 0)),
             control.bytes_read.eq(
-                Mux(retired, WORD_BYTES, 0) + Mux(rhm.ub_grant, n, 0) + Mux(rw.push, n, 0)
+                Mux(retired, WORD_BYTES, 0) + Mux(rhm.ub_grant, n, 0) + Mux(read, n, 0)
             ),
             control.bytes_written.eq(Mux(whm.row_done, n, 0)),
         ]

@@ -44,7 +44,7 @@ def test_presets(name):
         and values["chain"] == (values["banks"] == 2)
         and values["ext_sync"]
     )
-    assert not values["ext_conv"] and not values["ext_pool"] and values["norm_reset"] == 0
+    assert not any(values[name] for name in ("ext_conv", "ext_pool", "ext_diag", "norm_reset"))
 
 
 def test_the_preset_for_convolutions_is_the_default_with_its_extensions():
@@ -52,6 +52,7 @@ def test_the_preset_for_convolutions_is_the_default_with_its_extensions():
         **SPACE.resolve("85f-8x8"),
         "ext_conv": True,
         "ext_pool": True,
+        "ext_diag": True,
     }
 
 
@@ -65,6 +66,7 @@ def test_a_fast_preset_has_the_extensions_and_on_chip_memory(size, pool, on_chip
         **SPACE.resolve(size),
         "ext_conv": True,
         "ext_pool": pool,
+        "ext_diag": True,
     }
     assert SPACE.presets[f"{size}-fast"].on_chip == on_chip
 
