@@ -189,6 +189,8 @@ class Plan:
     ----------
     planes : dict, tensor -> Planes
     zeroed : set of tensors whose gaps must be zero
+    outside : set of (tensor, block, place): vectors outside a map, by their place in the lines of
+        its planes, that must be zero
     base : dict, tensor -> first row in the unified buffer; of those alone that stay there
     home : dict, tensor -> first host vector; of those that have a place in main memory
     parts : list, a step's chunks
@@ -211,6 +213,7 @@ class Plan:
 
     planes: dict[str, Planes]
     zeroed: set[str]
+    outside: set[tuple[str, int, int]] = field(default_factory=set)
     base: dict[str, int] = field(default_factory=dict)
     home: dict[str, int] = field(default_factory=dict)
     parts: list[list[Chunk]] = field(default_factory=list)
@@ -258,6 +261,22 @@ class Plan:
         """Number of constant vectors for packed biases with these rows."""
         n = next(iter(self.planes.values())).n if self.packed else 0
         return _packed_vectors({rows: self.packed[rows] for rows in sizes}, n)
+
+
+def _outside(steps, planes):
+    """Vectors outside of shifted maps that a step reads: set of (tensor, block, place)."""
+    found = set()
+    for step in steps:
+        if not isinstance(step, Step):
+            continue
+        across = planes[step.target].across
+        for term in (term for terms in step.terms for term in terms):
+            name = step.sources[term.source]
+            for place in planes[name].outside(term.block) if planes[name].shift[1] else ():
+                first, rest = divmod(place - term.place, step.stride[1])
+                if not rest and 0 <= first < across:
+                    found.add((name, term.block, place))
+    return found
 
 
 def _lives(steps):
@@ -338,9 +357,16 @@ def _bias_vectors(steps, plan):
 
 def _plan(steps, planes, zeroed, *, packed, inputs, stored, params, least, far):
     """The :class:`Plan` with biases ``packed`` as given; parameters of :func:`make_plan`."""
-    plan = Plan(planes=planes, zeroed=zeroed, packed=packed, once=params["ext_bias"])
+    plan = Plan(
+        planes=planes,
+        zeroed=zeroed,
+        packed=packed,
+        once=params["ext_bias"],
+        outside=_outside(steps, planes),
+    )
     rows = params["ub_rows"]
     widest = max((max(planes[name].gap, planes[name].lead) for name in zeroed), default=0)
+    widest = max(widest, 1 if plan.outside else 0)
     plan.zeros = min(widest, rows // 2)
     plan.ones = (
         min(

@@ -80,8 +80,7 @@ class Emitter(Pooling, Kernels, Interleaving, Portioned):
         }  # lines of inputs that stay
         self._outs = 0
         self._waiting: list[Any] = []  # loads of the next chunk, still to be requested
-        if plan.ones:
-            self.program.rhm(0, plan.zeros, plan.constants)
+        self._constants = 0  # constant vectors that are requested
 
     # Small things
 
@@ -193,16 +192,26 @@ class Emitter(Pooling, Kernels, Interleaving, Portioned):
             base + block * size + map_.lead + (line - low) * map_.pitch + place
         )
 
+    def _load_constants(self, number):
+        """Emits the loads of constant vectors that are due before step ``number``. Those of packed
+        biases come after the first step, which waits for its input, unless it needs them."""
+        plan = self.plan
+        packed = number > 0 or any(isinstance(bias, PackedBias) for bias in self._biases)
+        at, end = self._constants, plan.constants if packed else plan.ones
+        if at < end:
+            self.program.rhm(at, plan.zeros + at, end - at)
+            self._constants = end
+
     # Steps
 
     def step(self, number: int, step: Step | PoolStep | KernelStep | InterleaveStep) -> None:
         """Appends the instructions of a step."""
-        self.marks.append(len(self.program.words))
         plan = self.plan
+        self._biases = plan.biases(step) if isinstance(step, Step) else []
+        self._load_constants(number)
+        self.marks.append(len(self.program.words))
         self._rows = plan.slot(number) or slot_rows(self.params)
         self._long_front(step)
-        if isinstance(step, Step):
-            self._biases = plan.biases(step)
         if number in plan.portions:
             return self._portioned(number, step)
         if isinstance(step, PoolStep):
@@ -337,15 +346,21 @@ class Emitter(Pooling, Kernels, Interleaving, Portioned):
             self._constant(self.tiles.number(tile), acc, rows, index == 0)
 
     def _zero_gaps(self, step, chunk, block, acc):
-        """Emits the zeros before a map and behind the lines of a chunk."""
-        if step.target not in self.plan.zeroed:
-            return
+        """Emits the zeros before a map, behind the lines of a chunk, and of the vectors in them
+        that lie outside the map."""
         if front := self._front(step, chunk, block):
             self._zero(acc - front, front)
         begin = max(0, chunk.real(self.plan.planes[step.target]))
+        runs = [
+            (place - chunk.begin, 1)
+            for name, outer, place in sorted(self.plan.outside)
+            if (name, outer) == (step.target, block) and 0 <= place - chunk.begin < begin
+        ]
+        if step.target in self.plan.zeroed and begin < chunk.width:
+            runs.append((begin, chunk.width - begin))
         for line in reversed(range(chunk.end - chunk.first)):
-            if begin < chunk.width:
-                self._zero(acc + line * chunk.width + begin, chunk.width - begin)
+            for at, count in reversed(runs):
+                self._zero(acc + line * chunk.width + at, count)
 
     def _front(self, step, chunk, block):
         """Emits the zeros before a map, with its first chunk."""

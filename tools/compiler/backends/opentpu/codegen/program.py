@@ -11,7 +11,17 @@ import numpy as np
 
 from quintet.gateware.cores.opentpu.isa import CFG_NAMES, ISA
 
-__all__ = ["FUNCTIONS", "RW", "Program", "Tiles", "Word", "array_time", "schedule_weights", "split"]
+__all__ = [
+    "DIAGONAL",
+    "FUNCTIONS",
+    "RW",
+    "Program",
+    "Tiles",
+    "Word",
+    "array_time",
+    "schedule_weights",
+    "split",
+]
 
 #: Name of an activation -> field ``func``.
 FUNCTIONS = {"none": 0, "relu": 1, "sigmoid": 2}
@@ -22,6 +32,9 @@ _NAMES = {number: name for name, number in _OP.items()}
 
 #: Opcode of a weight read.
 RW = _OP["RW"]
+
+#: Flag D of a weight read: memory holds the tile's diagonal alone, a row of n bytes (section 4.4).
+DIAGONAL = 1 << 6
 
 
 @dataclass(frozen=True)
@@ -41,6 +54,10 @@ class Word:
     def count(self) -> int:
         """Number of vectors that the instruction processes."""
         return self.length or 256
+
+    def tile_bytes(self, n: int) -> int:
+        """Bytes of main memory that a RW reads in an array of ``n`` x ``n``."""
+        return n if self.flags & DIAGONAL else n * n
 
     @property
     def mnemonic(self) -> str:
@@ -71,7 +88,7 @@ class Word:
         elif name == "ACT":
             letters = "R" * (flags >> 3 & 1) + "Q" * (flags >> 4 & 1) + "P" * (flags >> 5 & 1)
         elif name == "RW":
-            letters = "D" * (flags >> 6 & 1)
+            letters = "D" if flags & DIAGONAL else ""
         else:
             letters = "I" if name == "SYNC" and flags & 1 else ""
         if name in ("WHM", "MMC"):
@@ -125,7 +142,7 @@ class Program:
     def rw(self, tile: int, *, diagonal: bool = False) -> None:
         """Appends RW: reads a weight tile; with ``diagonal`` row ``tile`` of weight memory as the
         diagonal of a tile."""
-        self._add("RW", int(diagonal) << 6, addr=tile)
+        self._add("RW", DIAGONAL if diagonal else 0, addr=tile)
 
     def mmc(
         self,
