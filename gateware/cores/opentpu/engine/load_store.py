@@ -234,6 +234,8 @@ class WeightUnit(wiring.Component):
             reader.tag.eq(Cat(self.pc, self.candidate.diagonal)),
             diagonal.eq(reader.answer_tag[pc_bits]),
             self.trouble.pc.eq(reader.answer_tag[:pc_bits]),
+            # (A WHM between two tiles must not hear of the second one's error while it waits for
+            # the first.)
             self.error.eq(reader.valid & reader.error & ~expanding & ~self.stop),
             reader.ready.eq(~expanding & (~self.error | self.error_ready)),
             self.taken.eq(reader.valid & reader.ready & ~self.stop),
