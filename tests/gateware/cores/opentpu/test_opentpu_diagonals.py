@@ -125,6 +125,33 @@ def test_diagonals_from_memory_of_a_row_a_beat_come_every_n_cycles(n):
         assert np.diff(done).tolist() == [n] * 11
 
 
+def test_a_unit_with_a_tile_to_come_is_active():
+    """Behind a slow answer one diagonal becomes rows, two are requested, and no fourth issues."""
+    n = 16
+    unit = weight_unit(n, n)
+    memory = np.frombuffer(random.Random(3).randbytes(1 << 10), np.uint8)
+    most = 0
+
+    async def watch(ctx):
+        nonlocal most
+        issued = done = 0
+        while done < 12:
+            issued += ctx.get(unit.issue)
+            most = max(most, issued - done)
+            await ctx.tick()
+            done += ctx.get(unit.done)
+            assert ctx.get(unit.active) or issued == done
+
+    tiles = [(n * k, True) for k in range(12)]
+    simulate(
+        unit,
+        issuer(unit, tiles),
+        watch,
+        surroundings=[memory_server(unit.memory, memory, n, latency=50)],
+    )
+    assert most == 3
+
+
 @pytest.mark.parametrize("row", (1, 2, 7, 15, 16, 17))
 def test_a_stop_among_the_rows_of_a_diagonal(row):
     """From the stop on no row is pushed, the unit ends, and the next tile begins anew."""
