@@ -294,7 +294,8 @@ ERRORS = {
     "HLT 0": "1:5: HLT takes no operands, not 1, expected HLT",
     "SYNC 1, 2": "1:9: SYNC takes 0 to 1 operands, not 2, expected SYNC[.I] [tag]",
     "MMC 1, , 3": "1:8: unexpected ',', expected a number",
-    "MMC 1, 2, 3)": "1:12: unexpected ')', expected end of line after MMC[.SOCB] ub_src, acc_dst, n",
+    "MMC 1, 2, 3)": "1:12: unexpected ')', expected end of line after MMC[.SOCB] ub_src, acc_dst, "
+    "n",
     "WHM -1, 0, 1": "1:5: ub_src of WHM is -1, expected 0 to 16777215",
     "WHM 1<<24, 0, 1": "1:5: ub_src of WHM is 16777216, expected 0 to 16777215",
     "WHM 0, 1<<64, 1": (

@@ -251,7 +251,9 @@ class Plan:
             return [None] * len(step.terms)
         target = self.planes[step.target]
         sizes = [
-            rows for rows, positions in self.packed.items() if self.once or target.plane <= positions
+            rows
+            for rows, positions in self.packed.items()
+            if self.once or target.plane <= positions
         ]
         packed = packed_biases(step.bias, target.n, sizes)
         tiles = bias_tiles(step.bias, target.n)
