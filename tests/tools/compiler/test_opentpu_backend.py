@@ -519,6 +519,10 @@ def test_memory_that_no_single_layer_exceeds_is_that_of_the_network():
         ("product", {"ub_rows": 128}),
         ("turned product", {"ub_rows": 128}),
         ("turned product", {"ub_rows": 128, "ext_conv": False, "ext_pool": False}),
+        # Tiles of fewer rows than the array has: for the unified buffer, and the accumulators.
+        ("turned product", {"n": 32, "ub_rows": 64, "acc_rows": 128}),
+        ("turned product", {"n": 36, "ub_rows": 64, "acc_rows": 64, "ext_pool": False}),
+        ("turned product", {"n": 36, "ub_rows": 256, "acc_rows": 64}),
     ],
     ids=lambda value: value if isinstance(value, str) else "-".join(map(str, value.values())),
 )

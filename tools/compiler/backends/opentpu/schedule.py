@@ -11,7 +11,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from ...common.lifetimes import first_fit
-from .chunks import Chunk, band_lines, band_size, chunks, pool_lines
+from .chunks import Chunk, band_lines, band_size, chunks, pool_lines, slot_rows
 from .form import (
     InterleaveStep,
     KernelStep,
@@ -384,7 +384,7 @@ def _plan(steps, planes, zeroed, *, packed, inputs, stored, params, least, far):
     plan.bands = [2] * len(steps)
     free = rows - plan.zeros - plan.constants
     for number, step in enumerate(steps):
-        if isinstance(step, PoolStep) and pool_lines(step, planes, params) < 1:
+        if _exceeds_accumulators(step, planes, params):
             plan.portions[number] = choose_portions(step, planes, params, free)
             streamed |= {*step.sources, step.target}
     while True:
@@ -419,6 +419,14 @@ def _plan(steps, planes, zeroed, *, packed, inputs, stored, params, least, far):
         at += planes[name].size
     plan.vectors, plan.kernels = at, kernels
     return plan
+
+
+def _exceeds_accumulators(step, planes, params):
+    """Whether the accumulators do not hold a step's result or window, unless it is made in
+    portions."""
+    if isinstance(step, KernelStep):
+        return step.turned and slot_rows(params) < params["n"]
+    return isinstance(step, PoolStep) and pool_lines(step, planes, params) < 1
 
 
 def _packed(steps, planes, once):
