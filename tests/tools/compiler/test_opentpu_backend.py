@@ -773,6 +773,17 @@ def test_an_addition_of_operands_that_are_stored_differently_is_refused():
         backend.lower(quantised_of(graph, backend))
 
 
+def test_channels_of_positions_that_are_counted_anew_are_joined():
+    """A map of 2 x 2 as four positions, beside itself: its lines may have gaps."""
+    graph = map_graph(
+        lambda b: b.conv(1, (1, 1), padding=(0, 0, 0, 1)),
+        lambda b: b.add(g.Reshape, shape=(4, 1)),
+        lambda b: b.add(g.Concat, b.here, b.here, axis=1),
+        shape=(2, 1, 1),
+    )
+    assert check(graph, backend_of("sim-ext"))
+
+
 def test_an_output_that_no_layout_describes_is_refused():
     graph, backend = (
         map_graph(lambda b: b.conv(5, (1, 1)), lambda b: b.add(g.Reshape, shape=(150,))),
