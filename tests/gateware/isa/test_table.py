@@ -213,6 +213,7 @@ def test_random_words_of_a_small_build():
         "ub_rows": 64,
         "acc_rows": 64,
         "ext_conv": False,
+        "ext_diag": False,
         "ext_norm": False,
         "ext_pool": False,
         "ext_sync": False,

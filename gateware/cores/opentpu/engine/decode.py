@@ -48,11 +48,10 @@ def candidate_layout(params: Params) -> data.StructLayout:
 
     Members: ``op``: one bit for each of :data:`~.classify.OPS`, one of them set (``fault``: no
     instruction, ``begin`` is the detail and ``code`` the fault); ``switch`` (S, or I of SYNC),
-    ``convolve``, ``overwrite``, ``func``, ``pool``, ``diagonal`` (D of RW, with ``ext_diag``
-    only); ``ub`` .. ``ub_last``, ``acc`` .. ``acc_last``
-    (rows), ``number`` (rows less one); ``begin`` .. ``end`` (byte addresses, exclusive; SYNC: tag,
-    CFG: value, with the register's number in ``ub``; MMC.C: ``end`` is the UB row, ACT.P: ``begin``
-    the ACC row).
+    ``convolve``, ``overwrite``, ``func``, ``pool``, ``diagonal`` (D of RW, only with ``ext_diag``);
+    ``ub`` .. ``ub_last``, ``acc`` .. ``acc_last`` (rows), ``number`` (rows less one); ``begin`` ..
+    ``end`` (byte addresses, exclusive; SYNC: tag, CFG: value, with the register's number in ``ub``;
+    MMC.C: ``end`` is the UB row, ACT.P: ``begin`` the ACC row).
     """
     ub, acc = exact_log2(params["ub_rows"]), exact_log2(params["acc_rows"])
     return data.StructLayout(

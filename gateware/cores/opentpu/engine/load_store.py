@@ -2,7 +2,7 @@
 """Load and store units: RHM (host memory to unified buffer), WHM (unified buffer to host memory),
 RW (tiles to the weight FIFO)."""
 
-from amaranth import Cat, Module, Mux, Signal
+from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
@@ -208,8 +208,12 @@ class WeightUnit(wiring.Component):
                 self.trouble.pc.eq(reader.answer_tag),
             ]
         # With one request in flight the reader keeps one address and tag: those of the tile that is
-        # still to come.
-        m.d.comb += self.asking.eq(reader.asking | (reader.answering if reader.flight == 1 else 0))
+        # still to come. A diagonal that becomes rows is none of the reader's tiles any more, but
+        # counts in ``tiles``.
+        waits = reader.answering if reader.flight == 1 else Const(0)
+        if self.params["ext_diag"]:
+            waits = waits | self.tiles.all()
+        m.d.comb += self.asking.eq(reader.asking | waits)
         with m.If(self.push):
             m.d.sync += count.eq(Mux(count == n - 1, 0, count + 1))
         m.d.sync += self.tiles.eq(self.tiles + self.issue - self.done)
@@ -234,6 +238,8 @@ class WeightUnit(wiring.Component):
             reader.tag.eq(Cat(self.pc, self.candidate.diagonal)),
             diagonal.eq(reader.answer_tag[pc_bits]),
             self.trouble.pc.eq(reader.answer_tag[:pc_bits]),
+            # (A WHM between two tiles must not hear of the second one's error while it waits for
+            # the first.)
             self.error.eq(reader.valid & reader.error & ~expanding & ~self.stop),
             reader.ready.eq(~expanding & (~self.error | self.error_ready)),
             self.taken.eq(reader.valid & reader.ready & ~self.stop),

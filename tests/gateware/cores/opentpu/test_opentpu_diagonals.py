@@ -30,12 +30,12 @@ def expected_rows(memory, address, diagonal, n=N):
     return memory[address : address + n * n].view(np.int8).reshape(n, n)
 
 
-def memory_server(port, memory, beat_bytes, latency):
+def memory_server(port, memory, beat_bytes, latency, bad=()):
     """Answers requests in order, the first beat ``latency`` cycles after its request, one beat a
-    cycle."""
+    cycle; the beats at the addresses ``bad`` have an error."""
 
     async def serve(ctx):
-        beats = deque()  # (cycle, data, last)
+        beats = deque()  # (cycle, data, error, last)
         now = 0
         ctx.set(port.req.ready, 1)
         handshakes = port.req.valid, port.req.payload, port.r.valid, port.r.ready
@@ -48,11 +48,12 @@ def memory_server(port, memory, beat_bytes, latency):
                 for k in range(request.beats + 1):
                     at = request.address + k * beat_bytes
                     data = int.from_bytes(memory[at : at + beat_bytes].tobytes(), "little")
-                    beats.append((now + latency - 1, data, k == request.beats))
+                    beats.append((now + latency - 1, data, at in bad, k == request.beats))
             ready = bool(beats) and beats[0][0] <= now
             ctx.set(port.r.valid, ready)
             if ready:
-                ctx.set(port.r.payload, {"data": beats[0][1], "error": 0, "last": beats[0][2]})
+                _, data, error, last = beats[0]
+                ctx.set(port.r.payload, {"data": data, "error": error, "last": last})
 
     return serve
 
@@ -124,32 +125,61 @@ def test_diagonals_from_memory_of_a_row_a_beat_come_every_n_cycles(n):
         assert np.diff(done).tolist() == [n] * 11
 
 
-@pytest.mark.parametrize("row", range(1, N + 2))
+def test_a_unit_with_a_tile_to_come_is_active():
+    """Behind a slow answer one diagonal becomes rows, two are requested, and no fourth issues."""
+    n = 16
+    unit = weight_unit(n, n)
+    memory = np.frombuffer(random.Random(3).randbytes(1 << 10), np.uint8)
+    most = 0
+
+    async def watch(ctx):
+        nonlocal most
+        issued = done = 0
+        while done < 12:
+            issued += ctx.get(unit.issue)
+            most = max(most, issued - done)
+            await ctx.tick()
+            done += ctx.get(unit.done)
+            assert ctx.get(unit.active) or issued == done
+
+    tiles = [(n * k, True) for k in range(12)]
+    simulate(
+        unit,
+        issuer(unit, tiles),
+        watch,
+        surroundings=[memory_server(unit.memory, memory, n, latency=50)],
+    )
+    assert most == 3
+
+
+@pytest.mark.parametrize("row", (1, 2, 7, 15, 16, 17))
 def test_a_stop_among_the_rows_of_a_diagonal(row):
     """From the stop on no row is pushed, the unit ends, and the next tile begins anew."""
-    unit = weight_unit(N)
+    n = 16
+    unit = weight_unit(n, n)
     memory = np.frombuffer(random.Random(1).randbytes(1 << 10), np.uint8)
-    tiles = [(N, True), (3 * N, True)]
     rows, done = [], []
 
     async def stop(ctx):
-        await issuer(unit, tiles)(ctx)
+        await issuer(unit, [(n, True), (3 * n, True)])(ctx)
         pushed = 0
         while pushed < row:
             pushed += ctx.get(unit.push)
             await ctx.tick()
         ctx.set(unit.stop, 1)
-        for _ in range(12):
+        cycles = 0
+        while ctx.get(unit.active):
             assert not ctx.get(unit.push) and not ctx.get(unit.done)
+            cycles += 1
+            assert cycles < 12
             await ctx.tick()
-        assert not ctx.get(unit.active)
         ctx.set(unit.stop, 0)
-        again = [(5 * N, True), (6 * N, False)]
+        again = [(5 * n, False), (6 * n, True)]
         await issuer(unit, again)(ctx)
         await collector(unit, again, rows, done)(ctx)
 
-    simulate(unit, stop, surroundings=[memory_server(unit.memory, memory, N, 4)])
-    expected = expected_rows(memory, 5 * N, True), expected_rows(memory, 6 * N, False)
+    simulate(unit, stop, surroundings=[memory_server(unit.memory, memory, n, 1)])
+    expected = expected_rows(memory, 5 * n, False, n), expected_rows(memory, 6 * n, True, n)
     assert np.array_equal(np.stack(rows), np.concatenate(expected))
 
 
@@ -192,3 +222,23 @@ def test_a_bus_error_names_the_diagonal_that_failed(beat_bytes, bad):
     (outcome,) = bench.run([(case.registers, memory)], limit=2000)
     assert outcome.status == "done"
     assert outcome.counters["bytes_read"] == 14 * len(program.words) + n * (4 + 3)
+
+
+def test_an_error_waits_for_the_diagonal_before_it():
+    """A WHM between two tiles waits for the first one and must not hear of the second one's
+    error."""
+    unit = weight_unit(N)
+    memory = np.frombuffer(random.Random(2).randbytes(1 << 10), np.uint8)
+    pushed, errors = [], []
+
+    async def watch(ctx):
+        await issuer(unit, [(0, True), (N, True)])(ctx)
+        while len(pushed) < 2 * N:
+            if ctx.get(unit.error):
+                errors.append(len(pushed))
+                ctx.set(unit.error_ready, len(errors) > 3)
+            pushed.extend([1] * ctx.get(unit.push))
+            await ctx.tick()
+
+    simulate(unit, watch, surroundings=[memory_server(unit.memory, memory, N, latency=20, bad={N})])
+    assert errors == [N] * 4
