@@ -172,6 +172,20 @@ def test_packed_biases_have_sizes_that_take_the_least_memory(monkeypatch):
     assert best < backend.lower(quantised).memory
 
 
+def test_tensors_behind_the_tiles_of_an_array_of_twelve():
+    """Vectors of 12 bytes do not begin at the multiple of 64 at which the tiles end."""
+    builder = Builder("net", (6, 16, 3))
+    builder.conv(6, (3, 3), stride=(1, 2))
+    builder.conv(6, (3, 3), groups=6)
+    builder.conv(6, (3, 3), groups=6, stride=(1, 2))
+    builder.conv(4, (3, 3), stride=(2, 2))
+    backend = backend_of(2048, n=12, ub_rows=64, acc_rows=64)
+    bad, _, lowered = differences(fused(builder.finish()), backend, keep=False)
+    size = lowered.registers["hostmem_limit"] - lowered.registers["hostmem_base"]
+    assert not bad and size % 12 == 0
+    assert lowered.registers["hostmem_limit"] > lowered.registers["weights_limit"]
+
+
 def first_layer_and_small_ones(border):
     """Words of a network on chip in part: its first layer has a large map, whose biases are not
     packed; the others have biases of one tile."""
