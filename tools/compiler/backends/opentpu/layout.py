@@ -83,7 +83,7 @@ def are_diagonal(tiles: np.ndarray, params: Mapping[str, Any]) -> np.ndarray:
     if not params["ext_diag"]:
         return np.zeros(len(tiles), bool)
     off = ~np.eye(params["n"], dtype=bool)
-    return ~tiles[:, off].any(axis=1)
+    return np.all(tiles[:, off] == 0, axis=1)
 
 
 def unpack_weights(tiles: np.ndarray, inputs: int, outputs: int) -> np.ndarray:

@@ -205,11 +205,11 @@ def _map(compiled, params, memory, order, program_last):
     host = 0 if program_last else align(length)
     tiles_at = align(host + n * compiled.vectors, max(64, n))
     placed = weight_memory(compiled, order, params)
-    behind = align(tiles_at + placed.data.size)
-    far_end = behind + n * compiled.far_vectors
-    program_at = align(far_end) if program_last else 0
     # Host vectors are numbered from `host` on, tiles in between or not.
-    far = FAR - -(-(behind - host) // n)
+    first_far = -(-(align(tiles_at + placed.data.size) - host) // n)
+    far_end = host + n * (first_far + compiled.far_vectors)
+    program_at = align(far_end) if program_last else 0
+    far = FAR - first_far
     program = Program(_renumbered(compiled.program.words, placed.reads, far))
     times, cycles = word_times(program.words, params, memory, host, tiles_at, program_at)
     return MemoryMap(

@@ -176,6 +176,9 @@ ONES = 64
 #: blocks' (:func:`~.form.packed_biases`): each position takes a constant vector of every slot.
 PACKED = 48
 
+#: Most lines of a network's first chunk, by the cycles of MobileNet (:func:`_begin_early`).
+_FIRST_LINES = 4
+
 #: Number of the first host vector of tensors that lie apart from the others; where they really lie
 #: is decided when the program's length and the tiles are known.
 FAR = 1 << 40
@@ -200,6 +203,7 @@ class Plan:
         0 or 1)`` lines of a source that comes from main memory, ``("out", 0 or 1)`` a chunk of the
         result on its way there; ``("portion", 0 or 1)`` vectors of sources that are read in
         portions
+    first_at_once : whether the lines of the first chunk are loaded in one piece
     portions : dict, step -> :class:`~.portions.Portions`; of those that read their sources in
         portions
     zeros, ones : vectors of zeros and of constants, at the begin of the unified buffer
@@ -218,6 +222,7 @@ class Plan:
     home: dict[str, int] = field(default_factory=dict)
     parts: list[list[Chunk]] = field(default_factory=list)
     bands: list[int] = field(default_factory=list)
+    first_at_once: bool = False
     scratch: dict[tuple[Any, ...], int] = field(default_factory=dict)
     portions: dict[int, Portions] = field(default_factory=dict)
     zeros: int = 0
@@ -263,6 +268,16 @@ class Plan:
         """Number of constant vectors for packed biases with these rows."""
         n = next(iter(self.planes.values())).n if self.packed else 0
         return _packed_vectors({rows: self.packed[rows] for rows in sizes}, n)
+
+
+def _begin_early(plan):
+    """Splits a long first chunk of a network, which waits for its lines of the input: the fewer
+    they are, the sooner the core begins. They are loaded in one piece."""
+    first, *others = plan.parts[0]
+    if first.end - first.first > _FIRST_LINES:
+        middle = first.first + _FIRST_LINES
+        plan.parts[0] = [replace(first, end=middle), replace(first, first=middle), *others]
+        plan.first_at_once = True
 
 
 def _outside(steps, planes):
@@ -406,6 +421,8 @@ def _plan(steps, planes, zeroed, *, packed, inputs, stored, params, least, far):
             step = steps[places.first]
             plan.portions[places.first] = choose_portions(step, planes, params, free)
     plan.base = {name: places[name] for name in lives if name not in streamed}
+    if far is not None and steps and {*steps[0].sources} <= {*inputs} & plan.base.keys():
+        _begin_early(plan)
     plan.scratch = {name: at for name, at in places.items() if isinstance(name, tuple)}
     names = [name for name in planes if name in inputs or name in stored or name in streamed]
     if far is not None and not kernels:

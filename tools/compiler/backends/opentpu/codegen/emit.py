@@ -80,6 +80,7 @@ class Emitter(Pooling, Kernels, Interleaving, Portioned):
         }  # lines of inputs that stay
         self._outs = 0
         self._waiting: list[Any] = []  # loads of the next chunk, still to be requested
+        self._first = True  # no chunk is loaded yet
         self._constants = 0  # constant vectors that are requested
 
     # Small things
@@ -141,15 +142,17 @@ class Emitter(Pooling, Kernels, Interleaving, Portioned):
             )
 
     def _rhm(self, host, ub, count):
+        # Nothing comes in between before the first products.
+        most = 256 if self.plan.first_at_once and self._first else _MOST_VECTORS
         self._waiting += [
-            (host + at, ub + at, min(_MOST_VECTORS, count - at))
-            for at in range(0, count, _MOST_VECTORS)
+            (host + at, ub + at, min(most, count - at)) for at in range(0, count, most)
         ]
 
     def _ask(self, products):
         """Emits the loads that are due when ``products`` products remain before the next chunk."""
         for _ in range(-(-len(self._waiting) // products)):
             self.program.rhm(*self._waiting.pop(0))
+            self._first = False
 
     def _fetch(self, number, step, part):
         """Queues the main memory loads of chunk ``part`` of a step; none if there is no such
