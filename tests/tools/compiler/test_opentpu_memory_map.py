@@ -164,7 +164,7 @@ def test_a_tile_of_several_biases_is_read_once():
 
 def test_packed_biases_have_sizes_that_take_the_least_memory(monkeypatch):
     """A size has constant vectors for every position of a map, which the tiles must be worth."""
-    backend = backend_of(1 << 16, "85f-16x16-fast")
+    backend = backend_of(1 << 16, "85f-16x16-fast", ext_bias=False)
     quantised = network("mobilenet", backend, small=False)
     best = backend.lower(quantised).memory
     original = schedule._packings
@@ -194,7 +194,7 @@ def first_layer_and_small_ones(border):
     b.global_average()
     b.dense(16)
     b.dense(16)
-    backend = backend_of(border)
+    backend = backend_of(border, ext_bias=False)
     quantised = quantised_of(fused(b.finish()), backend)
     return backend, quantised, backend.lower(quantised)
 

@@ -37,6 +37,9 @@ _MOST_VECTORS = 32
 #: is beside no product.
 _TOGETHER = 8
 
+#: Cycles from a bias' product to the sums that begin with it.
+_WAIT = 5
+
 
 class Emitter(Pooling, Kernels, Interleaving, Portioned):
     """Emits the instructions of a plan's steps, one after another.
@@ -271,8 +274,8 @@ class Emitter(Pooling, Kernels, Interleaving, Portioned):
                 tile = bias.tile if isinstance(bias, PackedBias) else bias[0]
                 shared.setdefault(tile.tobytes(), []).append(block)
             for block in chain(*shared.values()):
-                _, whole = self._spans(step, chunk, block)
-                self._bias(self._biases[block], sums_at[block], chunk, target, once=whole)
+                _, begins = self._spans(step, chunk, block)
+                self._bias(self._biases[block], sums_at[block], chunk, target, begins)
         return sums_at
 
     def _together(self, step, chunk, blocks):
@@ -294,13 +297,13 @@ class Emitter(Pooling, Kernels, Interleaving, Portioned):
         of its run (:meth:`_begin_run`)."""
         target, acc = self.plan.planes[step.target], sums_at[block]
         bias, real = self._biases[block], chunk.real(target)
-        spans, whole = self._spans(step, chunk, block)
-        if bias is None and not whole:
+        spans, begins = self._spans(step, chunk, block)
+        if bias is None and not begins:
             bias = [np.zeros((target.n, target.n), np.int8)]
         if len(sums_at) == 1:
-            self._bias(bias, acc, chunk, target, once=whole)
+            self._bias(bias, acc, chunk, target, begins)
         for index, (term, span) in enumerate(spans):
-            first = whole and index == 0
+            first = bool(begins) and index == 0
             self._product(
                 step,
                 term,
@@ -317,29 +320,34 @@ class Emitter(Pooling, Kernels, Interleaving, Portioned):
         self._zero_gaps(step, chunk, block, acc)
 
     def _spans(self, step, chunk, block):
-        """Terms of a block with the lines of a chunk that they add to, and whether the first of
-        them begins all sums of the chunk: without a bias it overwrites them, with one it adds to
-        the bias in their last row (MMC.B)."""
+        """Terms of a block with the lines of a chunk that they add to, and the MMCs of the first of
+        them, as (accumulator row in the chunk, rows), if they begin all sums of the chunk: without
+        a bias they overwrite them, with one they add to the bias in their last rows (MMC.B)."""
         target, biased = self.plan.planes[step.target], self._biases[block] is not None
         real = chunk.real(target)
         if real <= 0:
-            return [], False
+            return [], []
         spans = [
             (term, term_lines(step, term, chunk, self.plan.planes)) for term in step.terms[block]
         ]
         spans = [(term, span) for term, span in spans if span[0] < span[1]]
         for k, (term, span) in enumerate(spans):
-            whole = span == (chunk.first, chunk.end)
-            if whole and (not biased or self._at_once(step, term, span, chunk, real)):
-                return [spans[k], *spans[:k], *spans[k + 1 :]], True
-        return spans, False
+            if span == (chunk.first, chunk.end) and (self.params["ext_bias"] or not biased):
+                begins = self._products(step, term, span, chunk, real)
+                if not biased or len(begins) * _WAIT < chunk.rows:
+                    return [spans[k], *spans[:k], *spans[k + 1 :]], begins
+        return spans, []
 
-    def _bias(self, bias, acc, chunk, target, once=False):
-        """Emits the products of a block's bias, which overwrite the sums of a chunk, or ``once``
-        only the last."""
-        rows = max(1, chunk.rows - chunk.width + chunk.real(target))
-        if once:
-            acc, rows = acc + rows - 1, 1
+    def _bias(self, bias, acc, chunk, target, begins=()):
+        """Emits the products of a block's bias, which overwrite the sums of a chunk, or of these
+        MMCs that ``begins`` tells (:meth:`_spans`) only the last."""
+        parts = [(0, max(1, chunk.rows - chunk.width + chunk.real(target)))]
+        if begins:
+            parts = [(at + rows - 1, 1) for at, rows in reversed(begins)]
+        for at, rows in parts:
+            self._bias_rows(bias, acc + at, rows)
+
+    def _bias_rows(self, bias, acc, rows):
         if isinstance(bias, PackedBias):
             row, tile = self.plan.packed_row(bias), self.tiles.number(bias.tile)
             for at, count in split(rows, self.plan.packed[bias.rows]):
@@ -384,54 +392,48 @@ class Emitter(Pooling, Kernels, Interleaving, Portioned):
         for at, count in pieces:
             self._store(step, 0, at, count)
 
-    def _at_once(self, step, term, span, chunk, real):
-        """Whether one MMC.B makes the product of a term with all lines of a chunk."""
-        source, (down, across) = self.plan.planes[step.sources[term.source]], step.stride
-        return self.params["ext_bias"] and (
-            self._adjacent(source, chunk, real, span[1] - span[0], down, across)
-            or self._convolves(step, source, chunk, real)
-        )
+    def _products(self, step, term, span, chunk, real):
+        """MMCs of a term's product with some lines of a chunk: (accumulator row, rows) of each, from
+        the first line's on."""
+        source, across = self.plan.planes[step.sources[term.source]], step.stride[1]
+        lines, width = span[1] - span[0], chunk.width
+        if self._adjacent(step, source, chunk, real, lines) or self._convolves(
+            step, source, chunk, real
+        ):
+            return [(0, (lines - 1) * width + real)]
+        if across == 1 or real == 1:
+            return [(line * width, real) for line in range(lines)]
+        return [(line * width + place, 1) for line in range(lines) for place in range(real)]
 
     @staticmethod
-    def _adjacent(source, chunk, real, lines, down, across):
+    def _adjacent(step, source, chunk, real, lines):
         """Whether the vectors of a product lie one behind the other, as its sums do."""
+        down, across = step.stride
         return (across == 1 or real == 1) and (
             lines == 1 or across == 1 and down * source.pitch == chunk.width
         )
 
     def _product(self, step, term, span, chunk, real, acc, view, *, overwrite, bias=False):
         source, (down, across) = self.plan.planes[step.sources[term.source]], step.stride
-        first, end = span
-        width, lines = chunk.width, end - first
+        first, width = span[0], chunk.width
         tile, after = self._number(term.tile)
         acc += (first - chunk.first) * width
-
-        def at(line, place=0):
-            return view(
-                term.block, line * down + term.line, (chunk.begin + place) * across + term.place
-            )
-
-        rows = (lines - 1) * width + real
-        simple = across == 1 or real == 1
-        if self._adjacent(source, chunk, real, lines, down, across):
-            self._mmc(at(first), acc, rows, tile, overwrite, bias=bias, after=after)
-        elif self._convolves(step, source, chunk, real):
+        found = self._products(step, term, span, chunk, real)
+        convolve = len(found) == 1 and not self._adjacent(
+            step, source, chunk, real, span[1] - first
+        )
+        if convolve:
             self._cfg("conv", width & 0xFF | across << 8 | down * source.pitch << 16)
-            self._mmc(at(first), acc, rows, tile, overwrite, True, bias, after)
-        else:
-            # From the last line to the first: a product after one that begins higher need not wait
-            # for its sums.
-            for line in reversed(range(first, end)):
-                here = acc + (line - first) * width
-                for place in [0] if simple else reversed(range(real)):
-                    self._mmc(
-                        at(line, place),
-                        here + place,
-                        real if simple else 1,
-                        tile,
-                        overwrite,
-                        after=after,
-                    )
+        # From the last line to the first: a product after one that begins higher need not wait
+        # for its sums.
+        for row, rows in reversed(found):
+            line, place = divmod(row, width)
+            at = view(
+                term.block,
+                (first + line) * down + term.line,
+                (chunk.begin + place) * across + term.place,
+            )
+            self._mmc(at, acc + row, rows, tile, overwrite, convolve, bias, after)
 
     def _convolves(self, step, source, chunk, real):
         """Whether MMC.C may read all lines of a chunk at once: rows between the used lines must be
