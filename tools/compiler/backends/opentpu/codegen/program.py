@@ -33,7 +33,7 @@ _NAMES = {number: name for name, number in _OP.items()}
 #: Opcode of a weight read.
 RW = _OP["RW"]
 
-#: Flag D of a weight read: memory holds the tile's diagonal alone, a row of n bytes (section 4.4).
+#: Flag D of a weight read: memory holds the tile's diagonal alone, a row of n bytes.
 DIAGONAL = 1 << 6
 
 
