@@ -339,13 +339,20 @@ class Emitter(Pooling, Kernels, Interleaving, Portioned):
         return spans, []
 
     def _bias(self, bias, acc, chunk, target, begins=()):
-        """Emits the products of a block's bias, which overwrite the sums of a chunk, or of these
-        MMCs that ``begins`` tells (:meth:`_spans`) only the last."""
-        parts = [(0, max(1, chunk.rows - chunk.width + chunk.real(target)))]
+        """Emits the products of a block's bias, which overwrite the sums of a chunk, or of the MMCs
+        that ``begins`` tells (:meth:`_spans`) only the last."""
+        rows = max(1, chunk.rows - chunk.width + chunk.real(target))
+        held = self.plan.packed[bias.rows] if isinstance(bias, PackedBias) else self.plan.ones
         if begins:
-            parts = [(at + rows - 1, 1) for at, rows in reversed(begins)]
-        for at, rows in parts:
-            self._bias_rows(bias, acc + at, rows)
+            for at, count in reversed(begins):
+                self._bias_rows(bias, acc + at + count - 1, 1)
+        elif self.params["ext_bias"] and held < rows <= self.params["ub_rows"]:
+            # Products by zeros carry it from the last sum to the others.
+            self._bias_rows(bias, acc + rows - 1, 1)
+            zeros = np.zeros((target.n, target.n), np.int8)
+            self._mmc(0, acc, rows, self.tiles.number(zeros), bias=True)
+        else:
+            self._bias_rows(bias, acc, rows)
 
     def _bias_rows(self, bias, acc, rows):
         if isinstance(bias, PackedBias):
