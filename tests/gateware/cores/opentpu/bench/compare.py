@@ -50,7 +50,7 @@ BUILDS = {
         "shell",
     ),
     "pairs16": ("85f-16x16", {"ext_diag": True}, 8, "shell"),
-    "fast16": ("85f-16x16-fast", {}, 16, "shell"),
+    "fast16": ("85f-16x16-conv", {}, 16, "shell"),
     # The small engine, with a vector in a beat and in two.
     "lean4": ("up5k-4x4", {}, 4, "shell"),
     "lean2": ("up5k-4x4", {}, 2, "shell"),
