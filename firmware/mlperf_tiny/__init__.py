@@ -43,7 +43,12 @@ NETWORKS = {
 PRESETS = {"opentpu": "85f-8x8-conv", "opu": "85f"}
 #: Further presets of a board that ``--board`` measures a core with, beside its default.
 _BESIDE = {
-    ("ulx3s-85f", "opentpu"): ("85f-8x8-conv", "85f-8x8-fast", "85f-16x16-fast"),
+    ("ulx3s-85f", "opentpu"): (
+        "85f-8x8-conv",
+        "85f-8x8-fast",
+        "85f-16x16-fast",
+        "85f-16x16-conv",
+    ),
     ("ulx3s-85f", "opu"): ("85f", "85f-p256-fast"),
     ("ulx3s-45f", "opentpu"): ("45f-8x8", "45f-8x8-fast"),
     ("ulx3s-45f", "opu"): ("45f", "45f-fast"),

@@ -86,6 +86,7 @@ def test_a_board_measures_the_presets_that_profit(folder, capsys):
         "85f-8x8-conv",
         "85f-8x8-fast",
         "85f-16x16-fast",
+        "85f-16x16-conv",
     ]
 
 

@@ -262,32 +262,34 @@ def test_depthwise_products_meet_only_their_own_channels():
     )
 
 
-@pytest.mark.parametrize(
-    ("step", "planes", "params", "message"),
-    [
-        (
-            PoolStep(
-                name="pool", target="y", sources=["x"], window=(9, 8), stride=(1, 1), before=(0, 0)
-            ),
-            {"x": Planes(9, 90, 4, 4), "y": Planes(1, 83, 4, 4)},
-            {"acc_rows": 64},
-            r"pool: a window of 9 x 8 takes more than the 64 accumulator rows of this build, or "
-            r"its elements more than the \d+ rows of the unified buffer",
-        ),
-        (
-            KernelStep(name="product", target="y", sources=["x"], rows=32, turned=True),
-            {"x": Planes(1, 70, 32, 32), "y": Planes(1, 1, 32 * 96, 32)},
-            {"n": 32, "ub_rows": 64},
-            r"product: 32 vectors of a tile, and two results of as many, do not fit the 63 rows of "
-            r"the unified buffer",
-        ),
-    ],
-    ids=["window", "tile"],
-)
-def test_windows_and_tiles_that_no_buffer_holds_are_refused(step, planes, params, message):
-    params = SPACE.resolve("sim-ext", params)
+def test_windows_that_no_buffer_holds_are_refused():
+    step = PoolStep(
+        name="pool", target="y", sources=["x"], window=(9, 8), stride=(1, 1), before=(0, 0)
+    )
+    planes = {"x": Planes(9, 90, 4, 4), "y": Planes(1, 83, 4, 4)}
+    message = (
+        r"pool: a window of 9 x 8 takes more than the 64 accumulator rows of this build, or "
+        r"its elements more than the \d+ rows of the unified buffer"
+    )
+    params = SPACE.resolve("sim-ext", {"acc_rows": 64})
     with pytest.raises(KernelError, match=message):
         compile_steps([step], planes, inputs=["x"], stored={"y"}, params=params)
+
+
+@pytest.mark.parametrize(
+    ("buffer", "accumulators", "rows"),
+    [
+        (256, 256, 32),  # whole tiles
+        (64, 256, 16),  # of 63 rows of the buffer two results and a portion
+        (256, 32 * 2, 32),  # a slot of the accumulators holds a tile
+    ],
+)
+def test_turned_tiles_are_made_in_rows_that_the_buffers_hold(buffer, accumulators, rows):
+    step = KernelStep(name="product", target="y", sources=["x"], rows=32, turned=True)
+    planes = {"x": Planes(1, 70, 32, 32), "y": Planes(1, 1, 32 * 96, 32)}
+    params = SPACE.resolve("sim-ext", {"n": 32, "ub_rows": buffer, "acc_rows": accumulators})
+    compiled = compile_steps([step], planes, inputs=["x"], stored={"y"}, params=params)
+    assert {word.count for word in compiled.program.words if word.mnemonic == "WHM"} == {rows}
 
 
 def test_reads_of_a_portion_share_its_vectors():

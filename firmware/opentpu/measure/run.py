@@ -20,8 +20,8 @@ __all__ = ["Measured", "measure", "open_board", "open_ideal", "workload_rows"]
 #: One build carries all workloads of a size: sizes are a minimum.
 _IDEAL = {
     4: ("25f-4x4", {}),
-    8: ("85f-8x8", {"ext_conv": True, "ext_pool": True}),
-    12: ("85f-12x12", {}),
+    8: ("85f-8x8", {"ext_conv": True, "ext_pool": True, "ext_diag": True}),
+    12: ("85f-12x12", {"ext_diag": True}),
     16: ("85f-16x16", {}),
 }
 

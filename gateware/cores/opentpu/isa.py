@@ -120,7 +120,20 @@ INSTRUCTIONS = (
     Instruction(
         "RW",
         0x02,
-        (Field("addr", 87, 24, label="tile", doc="tile of weight memory"),),
+        (
+            _flag(
+                "D",
+                "diagonal",
+                6,
+                "the address is that of a row of N bytes, the tile's diagonal; its other weights "
+                "are 0 (extension)",
+                only_if="ext_diag",
+                unbuilt="zero",
+            ),
+            Field(
+                "addr", 87, 24, label="tile", doc="tile of weight memory; with D, row of N bytes"
+            ),
+        ),
         doc="Read weights: the tile is appended to the weight queue.",
     ),
     Instruction(
@@ -135,6 +148,15 @@ INSTRUCTIONS = (
                 1,
                 "rows by the CFG register conv (extension; ignored where not built)",
                 only_if="ext_conv",
+            ),
+            _flag(
+                "B",
+                "bias",
+                7,
+                "add to the last row, as it was before, instead of to each row (extension; "
+                "nothing with O)",
+                only_if="ext_bias",
+                unbuilt="zero",
             ),
             _ub("ub_src"),
             _acc("acc_dst"),
@@ -240,7 +262,8 @@ FAULTS = (
     Fault(
         2,
         "bad_field",
-        "a bit that must be zero is not; flag P without ext_pool",
+        "a bit that must be zero is not; flag P without ext_pool, D without ext_diag, or B without "
+        "ext_bias",
         "1 flags, 2 length, 3 addr, 4 ub",
     ),
     Fault(
@@ -258,7 +281,12 @@ FAULTS = (
     Fault(
         20, "host_range", "vectors past hostmem_limit", "low 32 bits of the last vector's address"
     ),
-    Fault(21, "weight_range", "tile past weights_limit", "low 32 bits of the tile"),
+    Fault(
+        21,
+        "weight_range",
+        "tile past weights_limit, or with D a row",
+        "low 32 bits of the tile or row",
+    ),
     Fault(22, "no_weights", "MMC before any MMC with S", "0"),
     Fault(23, "weight_underflow", "MMC with S, no tile pending", "0"),
     Fault(24, "weight_overflow", "RW with wfifo_tiles+1 tiles pending", "capacity"),
@@ -341,7 +369,8 @@ PARTS = (
             Part("overwrite", 2, 2),
             Part("func", 4, 3),
             Part("pool", 5, 5),
-            Part("reserved", 7, 6),
+            Part("diagonal", 6, 6),
+            Part("bias", 7, 7),
         ),
     ),
     Part("length", 95, 88, detail=2),

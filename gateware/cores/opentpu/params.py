@@ -171,6 +171,22 @@ SPACE = ParameterSpace(
             doc="CFG pool, poolrow and ACT.P: max-pooling",
         ),
         Parameter(
+            "ext_diag",
+            bool,
+            (False, True),
+            False,
+            job="at_least",
+            doc="RW.D: diagonal tiles, of which memory holds only the diagonal",
+        ),
+        Parameter(
+            "ext_bias",
+            bool,
+            (False, True),
+            False,
+            job="at_least",
+            doc="MMC.B: sums that begin with the bias in their last row",
+        ),
+        Parameter(
             "norm_reset",
             int,
             _norm,
@@ -184,14 +200,31 @@ SPACE = ParameterSpace(
         Preset("85f-8x8", {"n": 8, "ub_rows": 8192, "acc_rows": 1024}, default=True),
         Preset(
             "85f-8x8-conv",
-            {"n": 8, "ub_rows": 8192, "acc_rows": 1024, "ext_conv": True, "ext_pool": True},
-            doc="strided convolutions and max pooling, for networks of them",
+            {
+                "n": 8,
+                "ub_rows": 8192,
+                "acc_rows": 1024,
+                "ext_conv": True,
+                "ext_pool": True,
+                "ext_diag": True,
+                "ext_bias": True,
+            },
+            doc="strided and depthwise convolutions and max pooling, for networks of them",
         ),
         Preset(
             "85f-8x8-fast",
-            {"n": 8, "ub_rows": 8192, "acc_rows": 1024, "ext_conv": True, "ext_pool": True},
+            {
+                "n": 8,
+                "ub_rows": 8192,
+                "acc_rows": 1024,
+                "ext_conv": True,
+                "ext_pool": True,
+                "ext_diag": True,
+                "ext_bias": True,
+            },
             on_chip=1 << 18,
-            doc="strided convolutions, max pooling, and the lowest 256 KiB of main memory on chip",
+            doc="strided and depthwise convolutions, max pooling, and the lowest 256 KiB of main "
+            "memory on chip",
         ),
         Preset("85f-12x12", {"n": 12, "ub_rows": 4096, "acc_rows": 1024}),
         Preset(
@@ -214,12 +247,39 @@ SPACE = ParameterSpace(
             router="router2",
             doc="strided convolutions, and the lowest 256 KiB of main memory on chip",
         ),
+        Preset(
+            "85f-16x16-conv",
+            {
+                "n": 16,
+                "ub_rows": 4096,
+                "acc_rows": 1024,
+                "multiplier": "dsp_pair",
+                "ext_conv": True,
+                "ext_diag": True,
+                "ext_bias": True,
+            },
+            clock_mhz=60,
+            on_chip=208 << 10,
+            placer="static",
+            router="router2",
+            doc="strided and depthwise convolutions and their biases, and the lowest 208 KiB of main "
+            "memory on chip",
+        ),
         Preset("45f-8x8", {"n": 8, "ub_rows": 4096, "acc_rows": 1024}),
         Preset(
             "45f-8x8-fast",
-            {"n": 8, "ub_rows": 4096, "acc_rows": 1024, "ext_conv": True, "ext_pool": True},
+            {
+                "n": 8,
+                "ub_rows": 4096,
+                "acc_rows": 1024,
+                "ext_conv": True,
+                "ext_pool": True,
+                "ext_diag": True,
+                "ext_bias": True,
+            },
             on_chip=1 << 17,
-            doc="strided convolutions, max pooling, and the lowest 128 KiB of main memory on chip",
+            doc="strided and depthwise convolutions, max pooling, and the lowest 128 KiB of main "
+            "memory on chip",
         ),
         Preset("25f-4x4", {"n": 4, "ub_rows": 4096, "acc_rows": 1024}),
         Preset(
@@ -232,10 +292,12 @@ SPACE = ParameterSpace(
                 "dsp_limit": 28,
                 "ext_conv": True,
                 "ext_pool": True,
+                "ext_diag": True,
+                "ext_bias": True,
             },
             on_chip=48 << 10,
-            doc="two products from each of 28 DSPs, strided convolutions, max pooling, and the "
-            "lowest 48 KiB of main memory on chip",
+            doc="two products from each of 28 DSPs, strided and depthwise convolutions, max "
+            "pooling, and the lowest 48 KiB of main memory on chip",
         ),
         Preset("up5k-4x4", _SMALL, needs=("SB_MAC16",), doc="two products from each of 8 SB_MAC16"),
         Preset("hx8k-4x4", _SMALL | {"multiplier": "lut"}),
@@ -252,7 +314,15 @@ SPACE = ParameterSpace(
         Preset("sim", {"n": 4, "ub_rows": 512, "acc_rows": 256}, doc="small, for tests"),
         Preset(
             "sim-ext",
-            {"n": 4, "ub_rows": 512, "acc_rows": 256, "ext_conv": True, "ext_pool": True},
+            {
+                "n": 4,
+                "ub_rows": 512,
+                "acc_rows": 256,
+                "ext_conv": True,
+                "ext_pool": True,
+                "ext_diag": True,
+                "ext_bias": True,
+            },
             doc="every extension, for tests",
         ),
         Preset(

@@ -104,7 +104,7 @@ def tiny(*instructions, **options):
         (lambda: tiny(Instruction("a", 1, (), "<[")), "tiny: a: '<' without '>' in syntax '<['"),
         (lambda: tiny(Instruction("a", 1, (), "[>")), "tiny: a: '>' without '<' in syntax '[>'"),
         (lambda: ISA.encode("FOO"), "opentpu has no instruction 'FOO'"),
-        (lambda: ISA.encode("RW", tile=1), "RW has no operand 'tile'; it has addr"),
+        (lambda: ISA.encode("RW", tile=1), "RW has no operand 'tile'; it has diagonal, addr"),
         (lambda: ISA.encode("NOP", tile=1), "NOP has no operand 'tile'; it has none"),
         (lambda: ISA.encode("RW"), "RW lacks operand addr"),
         (lambda: ISA.encode("RHM", addr=0, ub=0, length=257), "n of RHM must be 1 to 256, not 257"),
@@ -182,7 +182,8 @@ def test_part_masks():
     assert ISA.part_masks(act) == {"flags": 0b1100_0111}
     assert ISA.part_masks(act, {"ext_pool": False}) == {"flags": 0b1110_0111}
     mmc = ISA.match(ISA.encode("MMC", addr=0, ub=0, length=1))
-    assert ISA.part_masks(mmc, {"ext_conv": False}) == {"flags": 0b1111_1000}  # C is ignored
+    assert ISA.part_masks(mmc, {"ext_conv": False}) == {"flags": 0b0111_1000}  # C is ignored
+    assert ISA.part_masks(mmc, {"ext_bias": False}) == {"flags": 0b1111_1000}
     assert ISA.part_masks(ISA.match(0)) == {
         "flags": 0xFF,
         "length": 0xFF,
@@ -213,6 +214,7 @@ def test_random_words_of_a_small_build():
         "ub_rows": 64,
         "acc_rows": 64,
         "ext_conv": False,
+        "ext_diag": False,
         "ext_norm": False,
         "ext_pool": False,
         "ext_sync": False,
@@ -258,7 +260,7 @@ def test_word_layout():
     word = ISA.encode("ACT", relu=0, sigmoid=1, pool=1, addr=9, ub=5, length=256)
     view = layout.from_bits(word)
     assert (view.opcode, view.length, view.addr, view.ub) == (4, 0, 9, 5)
-    assert (view.flags.func, view.flags.pool, view.flags.switch, view.flags.reserved) == (
+    assert (view.flags.func, view.flags.pool, view.flags.switch, view.flags.bias) == (
         2,
         1,
         0,

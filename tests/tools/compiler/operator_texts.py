@@ -94,8 +94,17 @@ def same_pads(lengths, auto_pad, kernel_shape, dilations, strides, **_):
 
 def in_double(model):
     """The model with float64 for float32: sums of large numbers whose differences count lose up to
-    all digits in float32."""
+    all digits in float32.
+
+    GroupNormalization (opset 21 or later) gets ``stash_type`` as well: without it the statistics
+    stay in float32. ONNX defines the variance as the mean of squares less the square of the mean,
+    and in float32 that loses its digits if the numbers of a group are nearly equal.
+    """
     model = copy.deepcopy(model)
+    for node in model.graph.node:
+        if node.op_type == "GroupNormalization":
+            stash_type = onnx.helper.make_attribute("stash_type", onnx.TensorProto.DOUBLE)
+            node.attribute.append(stash_type)
     for tensor in model.graph.initializer:
         if tensor.data_type == onnx.TensorProto.FLOAT:
             data = onnx.numpy_helper.to_array(tensor).astype(np.float64)

@@ -80,15 +80,15 @@ def test_inputs_of_a_run_are_checked_before_anything_is_quantised(isa, monkeypat
             r"conv_0 .* this build has ifm_lines = 16",
         ),
         (
-            "pim?preset=85f&lmem_bytes=1024",
+            "pim?preset=85f&bias_words=0",
             (700,),
             lambda made: made.dense(4),
-            "bytes of local memory are needed, there are 1024",
+            r"dense_0 .* takes 11 arrays, 4 biases .* there are 4 x 16 of 64 x 64, 0 biases",
         ),
     ),
     ids=("opu", "pim"),
 )
-def test_local_memories_are_checked_before_anything_is_quantised(
+def test_what_a_core_holds_is_checked_before_anything_is_quantised(
     params, shape, layer, text, monkeypatch
 ):
     made = Builder("net", shape, 1)
@@ -96,7 +96,7 @@ def test_local_memories_are_checked_before_anything_is_quantised(
     monkeypatch.setattr(planning, "quantise", None)
     # Smaller layers, of which the message names the largest, are searched for.
     monkeypatch.setattr(planning, "_with_largest", lambda error, *_: error)
-    # The layer's memory is looked at before fused layers are searched for.
+    # A layer by itself is looked at before fused layers are searched for.
     monkeypatch.setattr(pim_backend, "choose_fused", None)
     with pytest.raises(InputError, match=text):
         compile_graph(made.finish(), target_build(f"model:{params}"))

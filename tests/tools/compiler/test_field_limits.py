@@ -119,6 +119,7 @@ IN_PIECES = {
     ("opentpu", "inputs of a product"),
     ("pim", "elements"),
     ("pim", "places of an average"),
+    ("pim", "inputs of a product"),
 }
 
 

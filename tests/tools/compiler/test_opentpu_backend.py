@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.backends.base import LoweringError
 from quintet.tools.compiler.backends.opentpu.codegen.emit import Emitter
+from quintet.tools.compiler.backends.opentpu.codegen.program import Word
 from quintet.tools.compiler.backends.opentpu.form import (
     KernelStep,
     PoolStep,
@@ -19,7 +20,8 @@ from quintet.tools.compiler.backends.opentpu.form import (
     packed_vector,
 )
 from quintet.tools.compiler.backends.opentpu.legalise import StoredError, axes_of, dense_parts
-from quintet.tools.compiler.backends.opentpu.sharing import shared_places
+from quintet.tools.compiler.backends.opentpu.sharing import Sharing, shared_places
+from quintet.tools.compiler.backends.opentpu.steps import Steps
 from tests.tools.compiler.networks import NETWORKS, Builder, autoencoder, graphs
 from tests.tools.compiler.opentpu_networks import (
     backend_of,
@@ -33,10 +35,10 @@ from tests.tools.compiler.opentpu_networks import (
 #: Builds: arrays of 4 and 8, with the extensions and without, and so small that tensors go through
 #: main memory.
 BUILDS = {
-    "ext": ("sim-ext", {}),
+    "ext": ("sim-ext", {"ext_diag": True}),
     "plain": ("sim", {}),
-    "eight": ("85f-8x8-conv", {}),
-    "tight": ("sim-ext", {"ub_rows": 64, "acc_rows": 64, "wfifo_tiles": 1}),
+    "eight": ("85f-8x8-conv", {"ext_diag": False}),
+    "tight": ("sim-ext", {"ext_diag": True, "ub_rows": 64, "acc_rows": 64, "wfifo_tiles": 1}),
     "narrow": ("sim", {"ub_rows": 128, "acc_rows": 64}),
 }
 
@@ -232,9 +234,66 @@ def test_positions_of_few_channels_share_vectors_until_a_stride(turned):
     stored = {node.output: legalised.shape(node.output) for node in legalised.nodes}
     stored |= {port.tensor: port.shape for port in legalised.inputs}
     found = shared_places(legalised, stored, 4, turned)
-    assert list(found.values()) == [2, 2, 2]
+    # The depthwise convolution's pairs begin a column earlier: its window lies in two vectors.
+    assert list(found.values()) == [Sharing(2), Sharing(2, shift=1), Sharing(2, shift=1)]
     # The other axis has an odd length, which does not share.
     assert not shared_places(legalised, stored, 4, not turned)
+
+
+@pytest.mark.parametrize("padding", [(1, 1, 1, 1), (1, 0, 1, 1), (1, 1, 1, 0)])
+def test_vectors_outside_a_shifted_map_are_zero(padding):
+    """A pair that begins a column earlier leaves a column outside at either end of a line: zero
+    where the next window reads it."""
+    graph = fused(
+        map_graph(
+            lambda b: b.conv(2, (1, 1)),
+            lambda b: b.conv(2, (3, 3), groups=2),
+            lambda b: b.conv(4, (1, 1)),
+            lambda b: b.conv(4, (3, 3), groups=4, stride=(2, 2), padding=padding),
+            shape=(5, 12, 4),
+        )
+    )
+    assert check(graph, backend_of("sim-ext"))
+
+
+def test_elements_outside_a_map_are_not_beside_others_that_a_window_reads():
+    graph = fused(
+        map_graph(
+            lambda b: b.conv(2, (1, 1)),
+            lambda b: b.conv(2, (3, 3), groups=2),
+            lambda b: b.conv(2, (1, 1)),
+            lambda b: b.conv(2, (3, 3), groups=2),
+            lambda b: b.conv(4, (1, 1)),
+            lambda b: b.conv(4, (3, 3), groups=4, stride=(2, 2)),
+            shape=(5, 12, 4),
+        )
+    )
+    backend = backend_of("sim-ext")
+    assert check(graph, backend)
+    legalised = backend.legalise(graph)
+    stored = {node.output: legalised.shape(node.output) for node in legalised.nodes}
+    stored |= {port.tensor: port.shape for port in legalised.inputs}
+    found = shared_places(legalised, stored, 4, False)
+    assert [sharing.shift for sharing in found.values()] == [0, 1, 0, 1, 1]
+
+
+@pytest.mark.parametrize("padding, columns", [((0, 0, 1, 1), 4), ((1, 1, 0, 0), 2)])
+def test_an_input_is_stored_for_neighbours_of_the_result(padding, columns):
+    """Four columns of the input in a vector: two of the result, at a stride of two. With a column
+    of padding in front, only the two of the stride."""
+    graph = fused(
+        map_graph(
+            lambda b: b.conv(8, (3, 3), stride=(2, 2), padding=padding),
+            lambda b: b.conv(8, (3, 3), groups=8),
+            lambda b: b.conv(16, (1, 1)),
+            lambda b: b.conv(16, (3, 3), groups=16, stride=(2, 2)),
+            shape=(8, 16, 3),
+        )
+    )
+    backend = backend_of("sim-ext", n=16, ub_rows=1024)
+    assert check(graph, backend)
+    steps = Steps(quantised_of(graph, backend), backend.params, swap=False)
+    assert steps.planes[graph.inputs[0].tensor].phases == (2, columns)
 
 
 def test_a_packed_bias_takes_the_next_size_that_there_is():
@@ -296,6 +355,33 @@ def test_extreme_numbers_saturate_and_sums_wrap():
         assert (tensors["conv_0:0"] == wanted).all() and (
             backend.reference(quantised, inputs)["conv_0:0"] == wanted
         ).all()
+
+
+@pytest.mark.parametrize("shape", [(12, 10, 3), (3, 5, 9)])
+@pytest.mark.parametrize("built", [False, True])
+def test_a_bias_is_a_product_of_one_vector_a_part(shape, built):
+    """MMC.B begins all sums of a part with the bias in its last row."""
+    graph = map_graph(lambda b: b.conv(6, (3, 3), relu=True), shape=shape)
+    graph, backend = fused(graph), backend_of("sim-ext", ext_bias=built)
+    assert check(graph, backend)
+    words = Word.unpack_all(backend.lower(quantised_of(graph, backend)).program)
+    begun = [word for word in words if word.mnemonic == "MMC" and word.flags & 0x80]
+    constant = [word for word in words if word.mnemonic == "MMC" and word.flags & 4]
+    assert bool(begun) == built
+    if built:
+        assert {word.addr + word.count - 1 for word in begun} <= {word.addr for word in constant}
+        assert max(word.count for word in begun) >= 15
+
+
+def test_a_bias_where_no_term_covers_a_part_goes_to_every_sum():
+    """Each of two taps, a line above and a line below, reads nothing at one end of the map."""
+    graph = map_graph(
+        lambda b: b.conv(4, (2, 1), dilation=(2, 1), padding=(1, 0, 1, 0)), shape=(5, 6, 4)
+    )
+    graph, backend = fused(graph), backend_of("sim-ext")
+    assert check(graph, backend)
+    words = Word.unpack_all(backend.lower(quantised_of(graph, backend)).program)
+    assert not any(word.mnemonic == "MMC" and word.flags & 0x80 for word in words)
 
 
 @pytest.mark.parametrize("positive", [False, True])
@@ -433,6 +519,10 @@ def test_memory_that_no_single_layer_exceeds_is_that_of_the_network():
         ("product", {"ub_rows": 128}),
         ("turned product", {"ub_rows": 128}),
         ("turned product", {"ub_rows": 128, "ext_conv": False, "ext_pool": False}),
+        # Tiles of fewer rows than the array has: for the unified buffer, and the accumulators.
+        ("turned product", {"n": 32, "ub_rows": 64, "acc_rows": 128}),
+        ("turned product", {"n": 36, "ub_rows": 64, "acc_rows": 64, "ext_pool": False}),
+        ("turned product", {"n": 36, "ub_rows": 256, "acc_rows": 64}),
     ],
     ids=lambda value: value if isinstance(value, str) else "-".join(map(str, value.values())),
 )
@@ -681,6 +771,17 @@ def test_an_addition_of_operands_that_are_stored_differently_is_refused():
         match=r"binary_2: operands stored as \(2, 3, 4\) and \(1, 1, 24\), expected one shape",
     ):
         backend.lower(quantised_of(graph, backend))
+
+
+def test_channels_of_positions_that_are_counted_anew_are_joined():
+    """A map of 2 x 2 as four positions, beside itself: its lines may have gaps."""
+    graph = map_graph(
+        lambda b: b.conv(1, (1, 1), padding=(0, 0, 0, 1)),
+        lambda b: b.add(g.Reshape, shape=(4, 1)),
+        lambda b: b.add(g.Concat, b.here, b.here, axis=1),
+        shape=(2, 1, 1),
+    )
+    assert check(graph, backend_of("sim-ext"))
 
 
 def test_an_output_that_no_layout_describes_is_refused():

@@ -164,12 +164,68 @@ def test_a_tile_of_several_biases_is_read_once():
 
 def test_packed_biases_have_sizes_that_take_the_least_memory(monkeypatch):
     """A size has constant vectors for every position of a map, which the tiles must be worth."""
-    backend = backend_of(1 << 16, "85f-16x16-fast")
+    backend = backend_of(1 << 16, "85f-16x16-fast", ext_bias=False)
     quantised = network("mobilenet", backend, small=False)
     best = backend.lower(quantised).memory
     original = schedule._packings
     monkeypatch.setattr(schedule, "_packings", lambda *given: original(*given)[:1])
     assert best < backend.lower(quantised).memory
+
+
+def test_tensors_behind_the_tiles_of_an_array_of_twelve():
+    """Vectors of 12 bytes do not begin at the multiple of 64 at which the tiles end."""
+    builder = Builder("net", (6, 16, 3))
+    builder.conv(6, (3, 3), stride=(1, 2))
+    builder.conv(6, (3, 3), groups=6)
+    builder.conv(6, (3, 3), groups=6, stride=(1, 2))
+    builder.conv(4, (3, 3), stride=(2, 2))
+    backend = backend_of(2048, n=12, ub_rows=64, acc_rows=64)
+    bad, _, lowered = differences(fused(builder.finish()), backend, keep=False)
+    size = lowered.registers["hostmem_limit"] - lowered.registers["hostmem_base"]
+    assert not bad and size % 12 == 0
+    assert lowered.registers["hostmem_limit"] > lowered.registers["weights_limit"]
+
+
+def first_layer_and_small_ones(border):
+    """Words of a network on chip in part: its first layer has a large map, whose biases are not
+    packed; the others have biases of one tile."""
+    b = Builder("net", (20, 10, 4))
+    b.conv(4, (3, 3))
+    b.global_average()
+    b.dense(16)
+    b.dense(16)
+    backend = backend_of(border, ext_bias=False)
+    quantised = quantised_of(fused(b.finish()), backend)
+    return backend, quantised, backend.lower(quantised)
+
+
+def loads_until(words, mnemonic, number):
+    """Vectors of each RHM in front of the given one of the instructions of a mnemonic."""
+    places = [k for k, word in enumerate(words) if word.mnemonic == mnemonic]
+    return [word.count for word in words[: places[number]] if word.mnemonic == "RHM"]
+
+
+def test_constants_of_packed_biases_are_loaded_behind_the_first_layer():
+    """The first layer's constants come first, the others behind the loads of its input."""
+    backend, quantised, lowered = first_layer_and_small_ones(512)
+    words = Word.unpack_all(lowered.program)
+    constants = sum(data.size // 4 for _, data, what in lowered.constants if "vectors" in what)
+    first = loads_until(words, "MMC", 0)[0]
+    assert 0 < first < constants
+    later = [word for word in words if word.mnemonic == "RHM" and word.addr == first]
+    assert [word.count for word in later] == [constants - first]
+    assert words.index(later[0]) > next(k for k, word in enumerate(words) if word.mnemonic == "ACT")
+
+
+def test_the_first_products_wait_for_few_lines_of_the_input():
+    """Four lines of the result, which read five of the input, in one load; without a slow part of
+    main memory, all lines that the accumulators hold."""
+    pitch, lead = 11, 1
+    _, _, lowered = first_layer_and_small_ones(512)
+    loads = loads_until(Word.unpack_all(lowered.program), "ACT", 0)
+    assert loads[1] == 5 * pitch + lead
+    _, _, plain = first_layer_and_small_ones(0)
+    assert loads_until(Word.unpack_all(plain.program), "ACT", 0)[1] == 32
 
 
 def test_neighbouring_blocks_are_activated_together():

@@ -14,8 +14,8 @@ from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.backends import backend_class
 from quintet.tools.compiler.backends.base import LoweringError
 from quintet.tools.compiler.backends.pim import choose
-from quintet.tools.compiler.backends.pim.arrays.assign import assign
-from quintet.tools.compiler.backends.pim.arrays.matrices import Need
+from quintet.tools.compiler.backends.pim.arrays.assign import assign, empty_numbers
+from quintet.tools.compiler.backends.pim.arrays.matrices import Need, dense_tiling
 from quintet.tools.compiler.backends.pim.choose import load_cycles, program_cycles
 from quintet.tools.compiler.backends.pim.program import ProgramWriter
 from quintet.tools.compiler.backends.pim.schedule import can_fuse
@@ -126,6 +126,46 @@ def test_dense_of_many_rows_adds_up_parts():
     made.dense(70, relu=True)
     made.dense(3)
     check(made.finish(), SPACE.resolve("85f", {"arrays": 64, "lmem_bytes": 32768}))
+
+
+#: Dense layers that 1,024 bytes of local memory do not hold as a whole: inputs, outputs, other
+#: parameters of the build, and the layer's tiling: (outputs of a group, inputs of each group,
+#: whether local memory holds one group's inputs at a time).
+TILED = {
+    "inputs in two pieces": (835, 2, {}, (2, [448, 387], True)),
+    # Half the outputs would take twice the arrays.
+    "inputs in pieces of an array": (450, 64, {}, (64, [64] * 7 + [2], True)),
+    # Beside sums of all outputs there is no memory for inputs.
+    "fewer outputs": (400, 200, {"xb_cols": 256, "xb_rows": 256}, (100, [400], False)),
+    "no sums of 32 bits": (440, 80, {"max_biw": 16, "xb_cols": 128}, (40, [440], False)),
+}
+
+
+@pytest.mark.parametrize("name", TILED)
+def test_dense_layers_that_local_memory_does_not_hold(name):
+    inputs, outputs, params, expected = TILED[name]
+    params = SPACE.resolve("25f", {"arrays": 64, "lmem_bytes": 1024, **params})
+    made = Builder("dense", (3, inputs))
+    made.dense(outputs, steps=True, relu=True)
+    graph = made.finish()
+    node = backend_of(params).legalise(graph).nodes[0]
+    tiling = dense_tiling(empty_numbers(graph, 16), node, params)
+    assert (tiling.columns, [n for _, n in tiling.splits], tiling.streamed) == expected
+    check(graph, params)
+
+
+def test_a_dense_layer_that_no_tiling_holds_says_what_is_needed():
+    params = SPACE.resolve("25f", {"lmem_bytes": 1024, "max_biw": 16})
+    made = Builder("dense", (600,))
+    made.dense(2)
+    with pytest.raises(
+        LoweringError,
+        match=(
+            r"dense_0: 600 inputs exceed a group or the 1024 bytes of local memory \(lmem_bytes\); "
+            r"sums of parts want max_biw = 32, this build has 16"
+        ),
+    ):
+        backend_of(params).check(made.finish())
 
 
 def test_dense_layer_on_every_step():

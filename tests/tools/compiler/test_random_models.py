@@ -305,6 +305,7 @@ def test_random_models_are_near_onnxruntime(tmp_path):
         20001288,  # LpNormalization with p = 1, after a pool that onnxruntime refuses
         20001816,  # the same after SwiGLU, which onnxruntime does not have
         20002114,  # the same after Conv with dilations and SAME_LOWER
+        30002474,  # GroupNormalization of groups of nearly equal numbers: near in float64 alone
     ],
 )
 def test_models_that_an_evaluator_reads_in_another_way_than_the_text(tmp_path, seed):

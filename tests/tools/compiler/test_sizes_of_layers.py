@@ -89,9 +89,10 @@ def stepwise(s):
     return b
 
 
-def product(s):
+def product(turned, s):
     b = Builder("net", (s["rows"], s["inner"]))
-    b.add(g.MatMul, "input_0", b.input((s["inner"], s["columns"])))
+    other = (s["columns"], s["inner"]) if turned else (s["inner"], s["columns"])
+    b.add(g.MatMul, "input_0", b.input(other), turned=turned)
     return b
 
 
@@ -158,7 +159,8 @@ LAYERS = {
         {"length": 20_000, "window": 20_000, "channels": 20, "stride": 40},
     ),
     "dense": Layer(dense, {"inputs": 20_000, "outputs": 5_000}),
-    "product": Layer(product, {"inner": 4000, "rows": 60, "columns": 60}),
+    "product": Layer(lambda s: product(False, s), {"inner": 4000, "rows": 60, "columns": 60}),
+    "turned product": Layer(lambda s: product(True, s), {"inner": 1000, "rows": 60, "columns": 60}),
     "softmax": Layer(lambda s: of_rows(g.Softmax, s), {"sequence": 40, "row": 4000}),
     "layer norm": Layer(lambda s: of_rows(g.LayerNorm, s), {"sequence": 40, "row": 4000}),
     "dense of steps": Layer(
@@ -180,7 +182,7 @@ LAYERS = {
     "gru": Layer(lambda s: recurrent("gru", s), {"sequence": 20, "features": 1500, "states": 150}),
 }
 #: Cores that refuse no layer for its size, but where main memory ends.
-UNLIMITED = {"cherry", "imagine", "opu", "pim"}
+UNLIMITED = {"cherry", "imagine", "opentpu", "opu", "pim"}
 #: Name of a dimension in a message -> that of a size, where they differ.
 SIZES = {
     "number of channels": "channels",
@@ -203,12 +205,45 @@ SMALL = {
     "little memory": ("sim", {"ub_rows": 256}, 1 << 16),
     "iCE40": ("hx8k-4x4-mini", {}, 12 << 10),
 }
+#: Core -> preset, and values of parameters that are drawn: builds whose buffers hold few tiles of
+#: their array, or not one.
+DRAWN = {
+    "opentpu": (
+        "sim-ext",
+        {
+            "n": (4, 8, 20, 32, 36),
+            "ub_rows": (64, 64, 128),
+            "acc_rows": (64, 64, 128),
+            "wfifo_tiles": (1, 2),
+            "ext_conv": (False, True),
+            "ext_pool": (False, True),
+        },
+    ),
+    "pim": (
+        "25f",
+        {
+            "cores": (1, 2),
+            "xb_rows": (16, 64, 256),
+            "xb_cols": (16, 64, 256),
+            "arrays": (1, 4, 64),
+            "lmem_bytes": (1024, 1024, 2048),
+            # With 16 there are no products of tensors, functions of rows or recurrent layers.
+            "max_biw": (16, 32, 32),
+        },
+    ),
+}
 
 
 def build_of(isa, preset=None, params=None, memory=1 << 25):
     preset = preset or PRESETS[isa]
     resolved = open_core(isa).params.SPACE.resolve(preset, params or {})
     return TargetBuild(isa, preset, resolved, memory, None, None, f"model:{isa}")
+
+
+def drawn_build(isa, chance):
+    """A small build of a core, of random parameters."""
+    preset, values = DRAWN[isa]
+    return build_of(isa, preset, {name: chance.choice(some) for name, some in values.items()})
 
 
 def multiplications(graph, node):
@@ -301,6 +336,41 @@ def test_no_layer_of_opentpu_is_refused_for_its_buffers(kind):
     for number in range(3):
         sizes = drawn(kind, random.Random(f"{kind} {number}"), build)
         assert not refusal(network(kind, sizes, build), build), sizes
+
+
+def campaign_of_builds(isa, count, first):
+    """Counts of layers that compile on small builds, each drawn for itself."""
+    taken = 0
+    for number in range(first, first + count):
+        for kind in LAYERS:
+            chance = random.Random(f"build {isa} {kind} {number}")
+            build = drawn_build(isa, chance)
+            taken += check(kind, drawn(kind, chance, build), build)
+    return taken
+
+
+@pytest.mark.parametrize(
+    "isa, params, kind",
+    [
+        # Neither buffer holds three tiles.
+        ("opentpu", {"n": 32, "ub_rows": 64, "acc_rows": 64}, "turned product"),
+        # Local memory holds fewer inputs than the arrays.
+        ("pim", {"arrays": 64, "lmem_bytes": 1024}, "dense"),
+    ],
+    ids=["opentpu", "pim"],
+)
+def test_no_layer_of_a_tight_build_is_refused_for_its_size(isa, params, kind):
+    build = build_of(isa, DRAWN[isa][0], params)
+    for number in range(3):
+        sizes = drawn(kind, random.Random(f"{kind} {number}"), build)
+        assert not refusal(network(kind, sizes, build), build), sizes
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("isa", DRAWN)
+def test_many_layers_of_random_small_builds_compile_or_their_refusals_name_the_largest(isa):
+    begin = int(os.environ.get("QUINTET_SEED", 1))
+    print(isa, campaign_of_builds(isa, 8, 1000 * begin))
 
 
 @pytest.mark.long

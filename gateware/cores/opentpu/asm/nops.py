@@ -172,6 +172,10 @@ def pad_nops(software: Software, program: Program, params: Params | None = None)
                 )
         if step.count == 256 and step.name == "MMC":
             note("an MMC of 256 vectors: the published hardware takes 65536")
+        if step.name == "RW" and word[1]:
+            note("RW.D: the published hardware reads a whole tile")
+        if step.name == "MMC" and word[1] & 0x80:
+            note("MMC.B: the published hardware adds to each row")
         if step.name == "CFG":
             note("CFG: the published hardware does not know it")
         padded += [(None, _NOP)] * (earliest - time)

@@ -51,7 +51,8 @@ def class_layout(params: Params) -> data.StructLayout:
 
     Members: ``ub``, ``addr`` (the low 32 bits), ``flags``, ``opcode``, ``number`` (rows less one);
     a bit for every instruction, of which one is set in a legal word (what is not built and counts
-    as a NOP is ``nop``); ``memory``: RHM, WHM or RW; ``ub_last``, ``acc_last``; ``high_addr``: the
+    as a NOP is ``nop``); ``memory``: RHM, WHM or RW; ``tile``: an RW of a whole tile (with
+    ``ext_diag``; without it every RW is one); ``ub_last``, ``acc_last``; ``high_addr``: the
     address has more than 32 bits; ``far``: multiplied by the size of a row or tile it has. Wrong:
     ``illegal`` (opcode), ``bad_cfg``, ``stray`` (bits that must be zero, by the field's number less
     one), ``ub_bad``, ``acc_bad`` (rows outside).
@@ -66,6 +67,7 @@ def class_layout(params: Params) -> data.StructLayout:
             "number": unsigned(8),
             **{i.mnemonic.lower(): unsigned(1) for i in ISA.instructions},
             "memory": 1,
+            **({"tile": unsigned(1)} if params["ext_diag"] else {}),
             "ub_last": ub,
             "acc_last": acc,
             "high_addr": 1,
@@ -110,6 +112,10 @@ class Classify(wiring.Component):
         for mnemonic, kind in kinds.items():
             m.d.comb += about[mnemonic.lower()].eq(kind)
         far_row, far_tile = (word.addr[32 - shifts[-1] :].any() for shifts in size_shifts(p["n"]))
+        tile = is_a["RW"]
+        if p["ext_diag"]:
+            tile = tile & ~word.flags.diagonal
+            m.d.comb += about.tile.eq(tile)
         m.d.comb += [
             about.ub.eq(word.ub),
             about.addr.eq(word.addr),
@@ -118,7 +124,7 @@ class Classify(wiring.Component):
             about.number.eq(word.length - 1),
             about.memory.eq(is_a["RHM"] | is_a["WHM"] | is_a["RW"]),
             about.high_addr.eq(word.addr[32:].any()),
-            about.far.eq(Mux(is_a["RW"], far_tile, far_row)),
+            about.far.eq(Mux(tile, far_tile, far_row)),
             about.illegal.eq(~_any(kinds.values())),
             about.stray.eq(Cat(self._stray(here, is_a, number) for number in range(1, 5))),
         ]

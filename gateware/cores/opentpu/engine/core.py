@@ -170,7 +170,9 @@ class PipelinedEngine(Engine):
         on, behind, above = self._compare(m, u)
         able, exclusive, lonely, drained = self._able(m, u, is_op, on, compared, take)
         careful = Signal()
-        m.d.sync += careful.eq(~cand.overwrite & (u.matrix.short | above))
+        # MMC.B reads the row that its last vector writes at once.
+        bias = cand.bias if self.params["ext_bias"] else Const(0)
+        m.d.sync += careful.eq(~cand.overwrite & (u.matrix.short | above | bias))
         go = Signal()
         m.d.comb += [
             go.eq(
@@ -624,6 +626,7 @@ class PipelinedEngine(Engine):
         m.d.sync += owed.eq((late | owed) & now)
         convolve = is_op["mmc"] & decode.candidate.convolve if p["ext_conv"] else Const(0)
         pool = is_op["act"] & decode.candidate.pool if p["ext_pool"] else Const(0)
+        read = rw.taken if p["ext_diag"] else rw.push
         retired = Signal()
         m.d.comb += [
             now.eq(go & ~is_op["fault"] & ~convolve & ~pool),
@@ -631,7 +634,7 @@ class PipelinedEngine(Engine):
             control.retired.eq(retired),
             control.operations.eq(Mux(matrix.work, n * n, 0)),
             control.bytes_read.eq(
-                Mux(retired, WORD_BYTES, 0) + Mux(rhm.ub_grant, n, 0) + Mux(rw.push, n, 0)
+                Mux(retired, WORD_BYTES, 0) + Mux(rhm.ub_grant, n, 0) + Mux(read, n, 0)
             ),
             control.bytes_written.eq(Mux(whm.row_done, n, 0)),
         ]

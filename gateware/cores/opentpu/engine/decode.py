@@ -48,7 +48,8 @@ def candidate_layout(params: Params) -> data.StructLayout:
 
     Members: ``op``: one bit for each of :data:`~.classify.OPS`, one of them set (``fault``: no
     instruction, ``begin`` is the detail and ``code`` the fault); ``switch`` (S, or I of SYNC),
-    ``convolve``, ``overwrite``, ``func``, ``pool``; ``ub`` .. ``ub_last``, ``acc`` .. ``acc_last``
+    ``convolve``, ``overwrite``, ``func``, ``pool``, ``bias`` (with ``ext_bias`` only),
+    ``diagonal`` (D of RW, with ``ext_diag`` only); ``ub`` .. ``ub_last``, ``acc`` .. ``acc_last``
     (rows), ``number`` (rows less one); ``begin`` .. ``end`` (byte addresses, exclusive; SYNC: tag,
     CFG: value, with the register's number in ``ub``; MMC.C: ``end`` is the UB row, ACT.P: ``begin``
     the ACC row).
@@ -61,8 +62,10 @@ def candidate_layout(params: Params) -> data.StructLayout:
             "switch": 1,
             "convolve": 1,
             "overwrite": 1,
+            **({"bias": 1} if params["ext_bias"] else {}),
             "func": 2,
             "pool": 1,
+            **({"diagonal": unsigned(1)} if params["ext_diag"] else {}),
             "ub": ub,
             "ub_last": ub,
             "acc": acc,
@@ -251,6 +254,7 @@ class Decode(wiring.Component):
                 "value": fail_value,
                 "tile": Const(p["n"] ** 2),
                 **{f"rows_{k}": rows << k for k in row_shifts},
+                **({"diagonal": Const(p["n"])} if p["ext_diag"] else {}),
             },
             shifted={k: (word.addr << k)[:32] for k in sorted({*row_shifts, *tile_shifts})},
             acc=acc,
@@ -325,6 +329,7 @@ class Decode(wiring.Component):
             out.switch.eq(word.flags.switch),
             out.convolve.eq(word.flags.convolve),
             out.overwrite.eq(word.flags.overwrite),
+            *([out.bias.eq(word.flags.bias)] if p["ext_bias"] else []),
             out.func.eq(word.flags.func),
             out.pool.eq(word.flags.pool),
             out.ub.eq(word.ub),
@@ -336,6 +341,8 @@ class Decode(wiring.Component):
             out.begin.eq(Mux(word.memory | failing, s.begin, word.addr)),
             out.end.eq(acc),
         ]
+        if p["ext_diag"]:
+            m.d.comb += out.diagonal.eq(word.flags.diagonal)
         # Rows that are checked while the instruction runs travel whole.
         if p["ext_conv"]:
             with m.If(word.mmc):
@@ -346,7 +353,9 @@ class Decode(wiring.Component):
 
     def _access(self, m, s, tile_shifts, row_shifts, word, offsets, lengths, steps, acc, adder):
         """Bounds of an access: begin = base + size * addr, acc = begin + size * number of rows (or
-        of one tile), which must lie in its region."""
+        of one tile or diagonal), which must lie in its region."""
+        tile = word.tile if self.params["ext_diag"] else word.rw
+        diagonal = word.rw & ~tile
         add, less, above = adder.add, adder.less, adder.above
         total, carry = adder.total, adder.carry
         s.sound = ~(
@@ -364,13 +373,13 @@ class Decode(wiring.Component):
             moves.eq(s.have & s.sound & word.memory),
             self.starved.eq(steps["word"] & ~s.have),
         ]
-        adder.choose_shifted(steps["word"] & word.rw, tile_shifts[0])
-        adder.choose_shifted(steps["word"] & ~word.rw, row_shifts[0])
+        adder.choose_shifted(steps["word"] & tile, tile_shifts[0])
+        adder.choose_shifted(steps["word"] & ~tile, row_shifts[0])
         add(steps["word"] & word.rw, "tiles", "shifted")
         add(steps["word"] & ~word.rw, "host", "shifted")
         begins = [_later(m, steps["word"] & moves, "first")]
         for k, name in enumerate(offsets, 1):
-            for shifts, mine in ((tile_shifts, word.rw), (row_shifts, ~word.rw)):
+            for shifts, mine in ((tile_shifts, tile), (row_shifts, ~tile)):
                 if k < len(shifts):
                     add(steps[name] & mine, None, "shifted")
                     adder.choose_shifted(steps[name] & mine, shifts[k])
@@ -379,25 +388,24 @@ class Decode(wiring.Component):
             add(steps[name], None, "small")
             adder.choose_small(steps[name] & ~word.rw, f"rows_{row_shifts[k]}")
             if k == 0:
-                adder.choose_small(steps[name] & word.rw, "tile")
+                adder.choose_small(steps[name] & tile, "tile")
+                if self.params["ext_diag"]:
+                    adder.choose_small(steps[name] & diagonal, "diagonal")
         sums = [*begins, *(_later(m, steps[name], name) for name in lengths)]
 
-        def path(source, shifts, mine):
-            """Sequence of steps from the word to the limit of its region."""
-            names = [
-                *offsets[: len(shifts) - 1],
-                *(lengths if shifts is row_shifts else lengths[:1]),
-                "limit",
-            ]
-            for target in names:
+        # Steps from the word to the limit of its region. By kind of access: shifts of the offset,
+        # steps of the length, and the condition.
+        kinds = [(tile_shifts, lengths[:1], tile), (row_shifts, lengths, ~word.rw)]
+        if self.params["ext_diag"]:
+            kinds.append((row_shifts, lengths[:1], diagonal))
+        moved = {}
+        for shifts, ends, mine in kinds:
+            source = "word"
+            for target in (*offsets[: len(shifts) - 1], *ends, "limit"):
                 moved.setdefault((source, target), []).append(mine)
                 source = target
-
-        moved = {}
-        path("word", tile_shifts, word.rw)
-        path("word", row_shifts, ~word.rw)
         for (source, target), conditions in moved.items():
-            when = reduce(or_, conditions) if len(conditions) == 1 else Const(1, 1)
+            when = reduce(or_, conditions) if len(conditions) < len(kinds) else Const(1, 1)
             steps.move(source, target, moves & when if source == "word" else when)
         for when, limit in ((word.rw, "tiles_limit"), (~word.rw, "host_limit")):
             above(steps["limit"] & when, None, limit)

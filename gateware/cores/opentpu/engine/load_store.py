@@ -2,7 +2,7 @@
 """Load and store units: RHM (host memory to unified buffer), WHM (unified buffer to host memory),
 RW (tiles to the weight FIFO)."""
 
-from amaranth import Cat, Module, Mux, Signal
+from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
@@ -143,12 +143,13 @@ class LoadUnit(wiring.Component):
 
 
 class WeightUnit(wiring.Component):
-    """Weight load unit: executes RW, with two tiles in flight.
+    """Weight load unit: executes RW, with two tiles in flight. A diagonal is one row of memory,
+    which becomes the N rows of its tile, one in each cycle.
 
     Members: ``issue``, ``candidate``, ``pc`` : In, not while ``asking``; ``stop`` : In; ``active``
     : Out: tiles are outstanding, ``tiles`` of them; ``done`` : Out, one cycle: one has arrived;
-    ``push``, ``row`` : Out: its rows; errors and memory as
-    :class:`LoadUnit`.
+    ``push``, ``row`` : Out: its rows; ``taken`` : Out: the row that is pushed comes from memory
+    (with ``ext_diag``; without it every row does); errors and memory as :class:`LoadUnit`.
     """
 
     def __init__(self, *, params: Params, beat_bytes: int) -> None:
@@ -157,7 +158,7 @@ class WeightUnit(wiring.Component):
             row_bytes=p["n"],
             beat_bytes=beat_bytes,
             most_rows=p["n"],
-            tag_bits=32,
+            tag_bits=32 + p["ext_diag"],
             flight=1 if p["banks"] == 1 else 2,
         )
         super().__init__(
@@ -172,6 +173,7 @@ class WeightUnit(wiring.Component):
                 "done": Out(1),
                 "push": Out(1),
                 "row": Out(8 * p["n"]),
+                **({"taken": Out(1)} if p["ext_diag"] else {}),
                 "error": Out(1),
                 "trouble": Out(trouble_layout()),
                 "error_ready": In(1),
@@ -188,27 +190,75 @@ class WeightUnit(wiring.Component):
         m.d.comb += [
             reader.start.eq(self.issue),
             reader.address.eq(self.candidate.begin),
-            reader.rows.eq(n - 1),
-            reader.tag.eq(self.pc),
             reader.stop.eq(self.stop),
             self.active.eq(self.tiles != 0),
-            reader.ready.eq(~self.error | self.error_ready),
-            self.push.eq(reader.valid & reader.ready & ~self.stop),
-            self.row.eq(reader.data),
             self.done.eq(self.push & (count == n - 1)),
-            self.error.eq(reader.valid & reader.error & ~self.stop),
-            self.trouble.pc.eq(reader.answer_tag),
             self.trouble.address.eq(reader.error_address),
         ]
+        if self.params["ext_diag"]:
+            self._expand(m)
+        else:
+            m.d.comb += [
+                reader.rows.eq(n - 1),
+                reader.tag.eq(self.pc),
+                reader.ready.eq(~self.error | self.error_ready),
+                self.push.eq(reader.valid & reader.ready & ~self.stop),
+                self.row.eq(reader.data),
+                self.error.eq(reader.valid & reader.error & ~self.stop),
+                self.trouble.pc.eq(reader.answer_tag),
+            ]
         # With one request in flight the reader keeps one address and tag: those of the tile that is
-        # still to come.
-        m.d.comb += self.asking.eq(reader.asking | (reader.answering if reader.flight == 1 else 0))
+        # still to come. A diagonal that becomes rows is none of the reader's tiles any more, but
+        # counts in ``tiles``.
+        waits = reader.answering if reader.flight == 1 else Const(0)
+        if self.params["ext_diag"]:
+            waits = waits | self.tiles.all()
+        m.d.comb += self.asking.eq(reader.asking | waits)
         with m.If(self.push):
             m.d.sync += count.eq(Mux(count == n - 1, 0, count + 1))
         m.d.sync += self.tiles.eq(self.tiles + self.issue - self.done)
         with m.If(self.stop & ~reader.asking & ~reader.answering):
             m.d.sync += [self.tiles.eq(0), count.eq(0)]
         return m
+
+    def _expand(self, m):
+        """Rows of whole tiles as they come, and those of diagonals.
+
+        A diagonal is taken from the reader in the cycle in which its first row is pushed. Its other
+        bytes stay here for the other rows, so that the memory can answer other ports meanwhile.
+        """
+        reader, n = self.reader, self.params["n"]
+        pc_bits = len(self.pc)
+        expanding = Signal()  # a row is pushed of the diagonal that was taken
+        place = Signal(n - 1)  # bit k - 1: that row is row k
+        rest = Signal(8 * (n - 1), reset_less=True)
+        diagonal, whole = Signal(), Signal()
+        m.d.comb += [
+            reader.rows.eq(Mux(self.candidate.diagonal, 0, n - 1)),
+            reader.tag.eq(Cat(self.pc, self.candidate.diagonal)),
+            diagonal.eq(reader.answer_tag[pc_bits]),
+            self.trouble.pc.eq(reader.answer_tag[:pc_bits]),
+            # (A WHM between two tiles must not hear of the second one's error while it waits for
+            # the first.)
+            self.error.eq(reader.valid & reader.error & ~expanding & ~self.stop),
+            reader.ready.eq(~expanding & (~self.error | self.error_ready)),
+            self.taken.eq(reader.valid & reader.ready & ~self.stop),
+            self.push.eq(self.taken | expanding & ~self.stop),
+            whole.eq(~expanding & ~diagonal),
+            self.row[:8].eq(reader.data[:8] & ~expanding.replicate(8)),
+        ]
+        for k in range(1, n):
+            m.d.comb += self.row.word_select(k, 8).eq(
+                reader.data.word_select(k, 8) & whole.replicate(8)
+                | rest.word_select(k - 1, 8) & place[k - 1].replicate(8)
+            )
+        begins = self.taken & diagonal
+        m.d.sync += [
+            expanding.eq((begins | expanding & ~place[-1]) & ~self.stop),
+            place.eq(Mux(self.stop, 0, Cat(begins, place))),
+        ]
+        with m.If(~expanding):
+            m.d.sync += rest.eq(reader.data[8:])
 
 
 class StoreUnit(wiring.Component):

@@ -2,12 +2,13 @@
 """Matrix unit: weight queue, MMC execution, systolic array, and the read-modify-write of the
 accumulators."""
 
-from amaranth import Const, Module, Mux, Signal, signed
+from amaranth import Const, Module, Mux, ResetInserter, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-from amaranth.utils import exact_log2
+from amaranth.utils import ceil_log2, exact_log2
 
 from ....isa.parameters import Params
+from ....parts.queues import RAMQueue
 from ....primitives.bram import BlockRAM
 from ..params import crowded
 from .array import SystolicArray
@@ -386,10 +387,16 @@ class MatrixUnit(wiring.Component):
             m.d.sync += target.eq(target + 1)
         with m.If(self.issue):
             m.d.sync += [target.eq(self.candidate.acc), overwrite.eq(self.candidate.overwrite)]
+        reads = self.delay - 2 - self.latency  # stage in which the accumulators are read
         valid, row, mode = go, target, overwrite
         for k in range(self.delay):
-            if k == self.delay - 2 - self.latency:
-                m.d.comb += [self.acc_read.eq(valid & ~mode), self.acc_address.eq(row)]
+            if k == reads - 1 and self.params["ext_bias"]:
+                bias_row = self._bias_rows(m, go, reads - 1, valid, row)
+            if k == reads:
+                m.d.comb += [
+                    self.acc_read.eq(valid & ~mode),
+                    self.acc_address.eq(bias_row if self.params["ext_bias"] else row),
+                ]
             if k == self.delay - 2:
                 old = Signal(32 * n, reset_less=True)
                 m.d.sync += old.eq(self.acc_data & ~mode.replicate(32 * n))
@@ -408,3 +415,36 @@ class MatrixUnit(wiring.Component):
             ]
             valid, row, mode = later
         m.d.comb += self.written.eq(valid)
+
+    def _bias_rows(self, m, go, stage, valid, row):
+        """Row of the accumulators that is read for the vector of the stage behind ``stage``, in
+        which there are ``valid`` and ``row``: its own, or for all vectors of an MMC.B the last.
+
+        Last rows wait in a queue for the first vector of their MMC.
+        """
+        cand = self.candidate
+        # Between two MMCs there is a cycle.
+        m.submodules.lasts = ResetInserter(self.clear)(
+            lasts := RAMQueue(shape=len(self.acc_last), depth=1 << ceil_log2(stage // 2 + 2))
+        )
+        begins, bias = Signal(), Signal()
+        with m.If(go):
+            m.d.sync += begins.eq(0)
+        with m.If(self.issue):
+            m.d.sync += [begins.eq(cand.bias), bias.eq(cand.bias)]
+        first, keep = begins, bias
+        for k in range(stage):
+            later = Signal(name=f"begins_{k}"), Signal(name=f"bias_{k}")
+            m.d.sync += [later[0].eq(first), later[1].eq(keep)]
+            first, keep = later
+        found = Signal.like(row, name="read_row", reset_less=True)
+        with m.If(valid & first):
+            m.d.sync += found.eq(lasts.o.payload)
+        with m.Elif(valid & ~keep):
+            m.d.sync += found.eq(row)
+        m.d.comb += [
+            lasts.put.eq(self.issue & cand.bias),
+            lasts.entry.eq(cand.acc_last),
+            lasts.o.ready.eq(valid & first),
+        ]
+        return found

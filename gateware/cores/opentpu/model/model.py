@@ -62,6 +62,12 @@ def pool_rows(pool: int, poolrow: int, first: int, count: int) -> np.ndarray:
     return origin[:, None] + (r * (poolrow & 0xFFFF) + c).ravel()[None, :]
 
 
+def _added(acc, count, bias):
+    """Accumulator rows that an MMC adds its products to: those that it writes, or with B the
+    last."""
+    return slice(acc + count - 1 if bias else acc, acc + count)
+
+
 class IntegerUnit:
     """Integer datapath of the model: int8 vectors, int32 accumulators.
 
@@ -90,15 +96,16 @@ class IntegerUnit:
         """Converts a tile of weights, int8 [n, n], to the form that :meth:`multiply` uses."""
         return tile.astype(np.float32)
 
-    def multiply(self, rows: slice | np.ndarray, acc: int, count: int, overwrite: bool) -> None:
+    def multiply(
+        self, rows: slice | np.ndarray, acc: int, count: int, overwrite: bool, bias: bool = False
+    ) -> None:
         """Matrix product: ``ACC[acc+i] (+)= UB[rows] @ tile``; ``rows`` is a slice or an index
-        array of ``count`` rows."""
+        array of ``count`` rows. With ``bias`` each sum begins with the last accumulator row."""
         assert self.tile is not None, "a tile is switched in before the first product"
         product = (self.ub[rows].astype(np.float32) @ self.tile).astype(np.int32)
-        if overwrite:
-            self.acc[acc : acc + count] = product
-        else:
-            self.acc[acc : acc + count] += product  # numpy's int32 wraps, as the accumulators do
+        if not overwrite:  # numpy's int32 wraps, as the accumulators do
+            product += self.acc[_added(acc, count, bias)]
+        self.acc[acc : acc + count] = product
 
     def activate(self, values: np.ndarray, ub: int, func: int, norm: int) -> None:
         """Activation: ``UB[ub+i] = f(values[i])``; ``values``: int32 [count, n]; ``func``: 0 and 3
@@ -137,14 +144,15 @@ class FloatUnit:
         """Converts a tile of weights to float32."""
         return tile.astype(np.float32)
 
-    def multiply(self, rows: slice | np.ndarray, acc: int, count: int, overwrite: bool) -> None:
-        """Matrix product in float32: ``ACC[acc+i] (+)= UB[rows] @ tile``."""
+    def multiply(
+        self, rows: slice | np.ndarray, acc: int, count: int, overwrite: bool, bias: bool = False
+    ) -> None:
+        """Matrix product in float32, as :meth:`IntegerUnit.multiply`."""
         assert self.tile is not None, "a tile is switched in before the first product"
         product = self.ub[rows] @ self.tile
-        if overwrite:
-            self.acc[acc : acc + count] = product
-        else:
-            self.acc[acc : acc + count] += product
+        if not overwrite:
+            product += self.acc[_added(acc, count, bias)]
+        self.acc[acc : acc + count] = product
 
     def activate(self, values: np.ndarray, ub: int, func: int, norm: int) -> None:
         """Activation in float32: ``UB[ub+i] = f(values[i])``."""
@@ -187,7 +195,8 @@ class Model(GoldenModel):
 
     * ``instructions``: 1 each.
     * ``operations``: n*n for each vector of an MMC.
-    * ``bytes_read``: 14 for each instruction + n for each vector of a RHM + n*n for each RW.
+    * ``bytes_read``: 14 for each instruction + n for each vector of a RHM + n*n for each RW, n for
+      each RW.D.
     * ``bytes_written``: n for each vector of a WHM.
 
     Cycles are unknown here: ``cycle_limit`` counts instructions instead, and a run that would issue
@@ -431,8 +440,10 @@ class Model(GoldenModel):
         return True
 
     def _rw(self, flags, length, addr, ub):
-        self._must_be_zero(flags, length, ub=ub)
-        size = self._n * self._n
+        diagonal = flags & 0x40 and self.params["ext_diag"]
+        self._must_be_zero(flags & ~0x40 if diagonal else flags, length, ub=ub)
+        n = self._n
+        size = n if diagonal else n * n
         address = self.reg["weights_base"] + size * addr
         if address + size > self.reg["weights_limit"]:
             raise RunFault("weight_range", addr)
@@ -442,16 +453,17 @@ class Model(GoldenModel):
         self._check_window(address, size)
         if self._weights is None:
             self._check_bus(address, size)
-            tile = self.memory[address : address + size].view(np.int8).reshape(self._n, self._n)
+            weights = self.memory[address : address + size].view(np.int8)
         else:
-            tile = self._weights[addr]
+            weights = self._weights.reshape(-1)[size * addr : size * (addr + 1)]
+        tile = np.diag(weights) if diagonal else weights.reshape(n, n)
         self._queue.append(self._unit.load_tile(tile))
         self._bytes_read += size
         return True
 
     def _mmc(self, flags, length, addr, ub):
         count = length or 256
-        self._must_be_zero(flags & ~7)
+        self._must_be_zero(flags & ~(0x87 if self.params["ext_bias"] else 7))
         convolve = flags & 2 and self.params["ext_conv"]
         if not convolve:
             self._check_ub(ub, count)
@@ -468,7 +480,7 @@ class Model(GoldenModel):
             outside = rows[rows >= self.params["ub_rows"]]
             if outside.size:
                 raise RunFault("ub_range", int(outside[0]))
-        self._unit.multiply(rows, addr, count, flags & 4)
+        self._unit.multiply(rows, addr, count, flags & 4, flags & 0x80)
         self._operations += self._n * self._n * count
         return True
 

@@ -47,7 +47,10 @@ def small_fits(params: Params, beat_bytes: int) -> bool:
         and not params["chain"]
         and params["n"] == N
         and beat_bytes in (N, N // 2)
-        and not any(params[name] for name in ("ext_norm", "ext_conv", "ext_pool", "norm_reset"))
+        and not any(
+            params[name]
+            for name in ("ext_norm", "ext_conv", "ext_pool", "ext_diag", "ext_bias", "norm_reset")
+        )
         and params["ub_rows"] > params["acc_rows"]
         and params["multiplier"] != "dsp_pair"
         and (params["multiplier"] in ("lut", "rows") or params["dsp_limit"] >= N * N)

@@ -18,7 +18,7 @@ BUILDS = {
     "default": ("85f-8x8", {}),
     "ext": ("sim-ext", {}),
     "plain": ("sim-plain", {}),
-    "wide": ("85f-12x12", {"ext_conv": True}),
+    "wide": ("85f-12x12", {"ext_conv": True, "ext_diag": True}),
 }
 
 
@@ -66,8 +66,11 @@ def test_words_are_classed_as_the_table_says(build):
                 [] if decoded.instruction is None else [decoded.instruction.mnemonic.lower()]
             ), f"{word:028x}"
             if decoded.fault is None and decoded.instruction.mnemonic in ("RHM", "WHM", "RW"):
-                size = params["n"] ** (2 if decoded.instruction.mnemonic == "RW" else 1)
+                tile = decoded.instruction.mnemonic == "RW" and not decoded.values["diagonal"]
+                size = params["n"] ** (2 if tile else 1)
                 assert about.memory
+                if params["ext_diag"]:
+                    assert about.tile == tile
                 # A shift may lose bits where the product itself does not fit, and nowhere else.
                 assert about.far >= (decoded.values["addr"] * size >> 33 != 0), f"{word:028x}"
                 assert about.far <= (decoded.values["addr"] * size >> 32 != 0), f"{word:028x}"

@@ -7,9 +7,11 @@ Three builds: one without chaining and with one bank behind the shell's arbiter,
 of ``test_opentpu_campaigns.py`` go on.
 """
 
+import numpy as np
 import pytest
 
-from quintet.boards.virtual.bench import IDEAL
+from quintet.boards.virtual.bench import IDEAL, Behaviour
+from quintet.tools.compiler.backends.opentpu.codegen.program import Program
 from tests.gateware.cores.opentpu.bench import checks, programs
 from tests.gateware.cores.opentpu.bench.compare import check_case, sanitised
 from tests.support.campaigns import random_behaviour
@@ -82,6 +84,28 @@ def test_nothing_depends_on_nops_syncs_or_timing(bench, share):
                 assert not problems, (case.name, kind, problems)
                 assert (bench.memory[low : low + size] == expected).all(), (case.name, kind)
                 assert outcome.counters["operations"] == reference.counters["operations"]
+
+
+@pytest.mark.parametrize("latency", (4, 20, 80))
+def test_a_run_ends_only_when_every_tile_has_come(bench, latency):
+    """Reads of whole tiles and of diagonals that issue one right after another, and nobody who
+    takes them: the words are fetched while the SYNC waits."""
+    params, n = bench.params, bench.params["n"]
+    rng = np.random.default_rng(latency)
+    tiles = rng.integers(-128, 128, (2, n, n)).astype(np.int8)
+    for count in range(1, params["wfifo_tiles"] + 2):
+        for diagonals in {params["ext_diag"], False}:
+            program = Program()
+            program.rhm(0, 0, 200)
+            program.sync()
+            for k in range(count):
+                program.rw(k % 2, diagonal=diagonals)
+            program.hlt()
+            host = rng.integers(-128, 128, (256, n)).astype(np.int8)
+            case = programs.case_of("tiles", params, program.words, host, tiles)
+            for _ in range(2):
+                problems, _ = check_case(bench, case, Behaviour(latency=latency))
+                assert not problems, (count, diagonals, problems)
 
 
 def test_padded_programs_take_no_longer_than_their_words(ext8):

@@ -23,6 +23,7 @@ GOLDEN = {
     "WHM 0xABCDEF, 1, 255": "01 00 ff 0000000000000001 abcdef",
     "RW 13": "02 00 00 000000000000000d 000000",
     "RW 0xab": "02 00 00 00000000000000ab 000000",
+    "RW.D 13": "02 40 00 000000000000000d 000000",
     "MMC 1, 2, 3": "03 00 03 0000000000000002 000001",
     "MMC.S 1, 2, 3": "03 01 03 0000000000000002 000001",
     "MMC.O 1, 2, 3": "03 04 03 0000000000000002 000001",
@@ -89,10 +90,15 @@ def test_small_program_word_by_word():
 
 @pytest.mark.parametrize(
     "mnemonic, letters, bits",
-    [("MMC", "SOC", (0, 2, 1)), ("ACT", "RQP", (3, 4, 5)), ("SYNC", "I", (0,))],
+    [
+        ("MMC", "SOCB", (0, 2, 1, 7)),
+        ("ACT", "RQP", (3, 4, 5)),
+        ("SYNC", "I", (0,)),
+        ("RW", "D", (6,)),
+    ],
 )
 def test_every_flag_combination_in_every_order(mnemonic, letters, bits):
-    operands = "" if mnemonic == "SYNC" else " 0, 0, 1"
+    operands = {"SYNC": "", "RW": " 0"}.get(mnemonic, " 0, 0, 1")
     for count in range(1, len(letters) + 1):
         for chosen in itertools.permutations(range(len(letters)), count):
             flags = "".join(letters[k] for k in chosen)
@@ -135,8 +141,8 @@ def test_every_opcode_decodes_or_faults():
 ZERO = {
     "NOP": {1: 0xFF, 2: 0xFF, 3: 2**64 - 1, 4: 2**24 - 1},
     "WHM": {1: 0xFF},
-    "RW": {1: 0xFF, 2: 0xFF, 4: 2**24 - 1},
-    "MMC": {1: 0xF8},
+    "RW": {1: 0xBF, 2: 0xFF, 4: 2**24 - 1},
+    "MMC": {1: 0x78},
     "ACT": {1: 0xC7},
     "SYNC": {1: 0xFE, 2: 0xFF, 3: (2**64 - 1) ^ 0xFFFF, 4: 2**24 - 1},
     "RHM": {1: 0xFF},
@@ -166,7 +172,7 @@ def test_lowest_field_number_wins_and_precedence_follows_the_fault_table():
     # bad_config stands before bad_field, bad_field before ub_range, ub_range before acc_range.
     assert ISA.decode(0x10_01_00_0000000000000000_000004)[2:] == ("bad_config", 4)
     sizes = {"ub_rows": 64, "acc_rows": 64}
-    assert ISA.decode(0x03_80_01_0000000000000040_000040, sizes)[2:] == ("bad_field", 1)
+    assert ISA.decode(0x03_40_01_0000000000000040_000040, sizes)[2:] == ("bad_field", 1)
     assert ISA.decode(0x03_00_02_0000000000000040_00003F, sizes)[2:] == ("ub_range", 64)
     assert ISA.decode(0x03_00_02_0000000000000040_00003E, sizes)[2:] == ("acc_range", 65)
     assert ISA.decode(0x03_00_02_FFFFFFFFFFFFFFFF_00003E, sizes)[2:] == ("acc_range", 0xFFFF_FFFF)
@@ -186,6 +192,8 @@ def test_what_is_not_built():
         "ext_norm": False,
         "ext_conv": False,
         "ext_pool": False,
+        "ext_diag": False,
+        "ext_bias": False,
         "ub_rows": 64,
         "acc_rows": 64,
     }
@@ -194,6 +202,8 @@ def test_what_is_not_built():
     assert ISA.decode(word("CFG norm, 0"), off)[2:] == ("illegal_opcode", 0x10)
     assert ISA.decode(word("CFG conv, 0"), {**off, "ext_norm": True})[2:] == ("bad_config", 1)
     assert ISA.decode(word("ACT.P 0, 0, 1"), off)[2:] == ("bad_field", 1)
+    assert ISA.decode(word("RW.D 0"), off)[2:] == ("bad_field", 1)
+    assert ISA.decode(word("MMC.B 0, 0, 1"), off)[2:] == ("bad_field", 1)
     convolve = ISA.decode(word("MMC.C 0, 0, 1"), off)
     assert (convolve.fault, convolve.values["convolve"]) == (None, 0)
     # Rows of C and P are checked while they run, but only where they are built.
@@ -269,20 +279,23 @@ def test_registers_faults_and_identity():
 
 ERRORS = {
     "FOO 1": "1:1: unknown mnemonic 'FOO', expected ACT, CFG, HLT, MMC, NOP, RHM, RW, SYNC, WHM",
-    "MMC.R 1, 2, 3": "1:5: flag 'R' is not allowed on MMC, expected S, O, C",
+    "MMC.R 1, 2, 3": "1:5: flag 'R' is not allowed on MMC, expected S, O, C, B",
     "ACT.RS 1, 2, 3": "1:6: flag 'S' is not allowed on ACT, expected R, Q, P",
     "RHM.S 1, 2, 3": "1:5: flag 'S' is not allowed on RHM, expected no flags",
+    "RW.S 1": "1:4: flag 'S' is not allowed on RW, expected D",
+    "MMC.D 1, 2, 3": "1:5: flag 'D' is not allowed on MMC, expected S, O, C, B",
     "HLT.I": "1:5: flag 'I' is not allowed on HLT, expected no flags",
-    "MMC. 1, 2, 3": "1:4: no flags after '.', expected letters of S, O, C",
-    "MMC 1, 2": "1:9: MMC takes 3 operands, not 2, expected MMC[.SOC] ub_src, acc_dst, n",
-    "MMC": "1:4: MMC takes 3 operands, not 0, expected MMC[.SOC] ub_src, acc_dst, n",
+    "MMC. 1, 2, 3": "1:4: no flags after '.', expected letters of S, O, C, B",
+    "MMC 1, 2": "1:9: MMC takes 3 operands, not 2, expected MMC[.SOCB] ub_src, acc_dst, n",
+    "MMC": "1:4: MMC takes 3 operands, not 0, expected MMC[.SOCB] ub_src, acc_dst, n",
     "RHM 1, 2, 3, 4": "1:14: RHM takes 3 operands, not 4, expected RHM host_src, ub_dst, n",
-    "RW": "1:3: RW takes 1 operand, not 0, expected RW tile",
+    "RW": "1:3: RW takes 1 operand, not 0, expected RW[.D] tile",
     "NOP 3": "1:5: NOP takes no operands, not 1, expected NOP",
     "HLT 0": "1:5: HLT takes no operands, not 1, expected HLT",
     "SYNC 1, 2": "1:9: SYNC takes 0 to 1 operands, not 2, expected SYNC[.I] [tag]",
     "MMC 1, , 3": "1:8: unexpected ',', expected a number",
-    "MMC 1, 2, 3)": "1:12: unexpected ')', expected end of line after MMC[.SOC] ub_src, acc_dst, n",
+    "MMC 1, 2, 3)": "1:12: unexpected ')', expected end of line after MMC[.SOCB] ub_src, acc_dst, "
+    "n",
     "WHM -1, 0, 1": "1:5: ub_src of WHM is -1, expected 0 to 16777215",
     "WHM 1<<24, 0, 1": "1:5: ub_src of WHM is 16777216, expected 0 to 16777215",
     "WHM 0, 1<<64, 1": (
@@ -375,6 +388,8 @@ def test_warnings_of_what_is_not_built():
         "ext_norm": False,
         "ext_conv": False,
         "ext_pool": False,
+        "ext_diag": False,
+        "ext_bias": False,
         "ub_rows": 64,
         "acc_rows": 64,
     }
@@ -392,6 +407,12 @@ def test_warnings_of_what_is_not_built():
     ]
     assert warnings("ACT.P 0,0,1\nHLT", off) == [
         "x.a:1:1: warning: flag P of ACT is not built with these parameters: fault bad_field"
+    ]
+    assert warnings("RW.D 0\nHLT", off) == [
+        "x.a:1:1: warning: flag D of RW is not built with these parameters: fault bad_field"
+    ]
+    assert warnings("RW 0\nMMC.SB 0,0,1\nHLT", off) == [
+        "x.a:2:1: warning: flag B of MMC is not built with these parameters: fault bad_field"
     ]
 
 
@@ -424,7 +445,7 @@ def test_files(tmp_path):
             st.builds(
                 lambda o, f, n, a, u: o << 104 | f << 96 | n << 88 | a << 24 | u,
                 st.sampled_from((0, 1, 2, 3, 4, 5, 6, 7, 16)),
-                st.integers(0, 0x3F),
+                st.integers(0, 0xFF),
                 st.integers(0, 255),
                 st.integers(0, 0x1FFFF),
                 st.integers(0, 0xFFFFFF),
@@ -432,7 +453,19 @@ def test_files(tmp_path):
         ),
         max_size=8,
     ),
-    st.sampled_from((None, {"ub_rows": 64, "acc_rows": 64, "ext_sync": False, "ext_pool": False})),
+    st.sampled_from(
+        (
+            None,
+            {
+                "ub_rows": 64,
+                "acc_rows": 64,
+                "ext_sync": False,
+                "ext_pool": False,
+                "ext_diag": False,
+                "ext_bias": False,
+            },
+        )
+    ),
 )
 def test_round_trip_of_any_word(words, params):
     data = ISA.store(words)
@@ -449,9 +482,10 @@ def test_legal_words_never_print_as_word():
 STATIC = ("bad_config", "illegal_opcode", "bad_field", "ub_range", "acc_range")
 
 
+@pytest.mark.parametrize("extended", (False, True))
 @pytest.mark.parametrize("preset", ("sim", "sim-ext", "sim-plain"))
-def test_table_and_model_agree_on_every_fault_of_a_word_alone(preset):
-    params = SPACE.resolve(preset)
+def test_table_and_model_agree_on_every_fault_of_a_word_alone(preset, extended):
+    params = SPACE.resolve(preset, {"ext_diag": extended, "ext_bias": extended})
     rng = random.Random(preset)
     words = [
         random_word(ISA, rng, legal=legal, params=given)

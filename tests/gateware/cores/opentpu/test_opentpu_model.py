@@ -131,17 +131,18 @@ def check_against_slow(params, case):
     assert (outcome.counters["instructions"], outcome.counters["operations"]) == (retired, macs)
 
 
+@pytest.mark.parametrize("extended", [False, True])
 @pytest.mark.parametrize("preset", ["sim", "sim-ext", "sim-plain", "85f-8x8", "85f-12x12"])
-def test_random_programs(preset):
-    params = SPACE.resolve(preset)
+def test_random_programs(preset, extended):
+    params = SPACE.resolve(preset, {"ext_diag": extended, "ext_bias": extended})
     for seed in range(25 if params["n"] <= 4 else 6):
         check_against_slow(params, random_case(seed, params))
 
 
 @pytest.mark.parametrize("n", [2, 64, 66, 128, 254, 256])
 def test_random_programs_of_every_size(n):
-    for preset in ("sim-ext", "sim-plain"):
-        params = SPACE.resolve(preset, {"n": n})
+    for preset, extended in (("sim-ext", True), ("sim-plain", False)):
+        params = SPACE.resolve(preset, {"n": n, "ext_diag": extended, "ext_bias": extended})
         check_against_slow(params, random_case(n, params, length=12))
 
 
@@ -187,9 +188,69 @@ def test_largest_sums_and_last_addresses(n):
         assert (fault.name, fault.detail) == (name, detail)
 
 
+@pytest.mark.parametrize("n", [4, 12])
+def test_a_diagonal_scales_each_element_by_a_byte_of_its_row(n):
+    """RW.D takes rows of N bytes from weight memory, the last one too, and counts N bytes for each;
+    other tiles before and behind it come as they are."""
+    params = SPACE.resolve("sim", {"n": n, "ext_diag": True})
+    rng = np.random.default_rng(n)
+    rows, vectors = 2 * n, 3
+    host = np.zeros((4 * vectors, n), np.int8)
+    host[:vectors] = rng.integers(-128, 128, (vectors, n))
+    tiles = rng.integers(-128, 128, (rows // n, n, n)).astype(np.int8)
+    program = Program()
+    program.rhm(0, 0, vectors)
+    program.rw(1)
+    program.rw(rows - 1, diagonal=True)
+    program.rw(0)
+    for k in range(3):
+        program.mmc(0, vectors * k, vectors, switch=True, overwrite=True)
+        program.act(vectors * k, vectors * (k + 1), vectors)
+    program.whm(vectors, vectors, 3 * vectors)
+    program.hlt()
+    case = case_of("diagonal", params, program.words, host, tiles)
+    memory, outcome = run(case)
+    assert outcome.status == "done"
+    assert outcome.counters["bytes_read"] == 14 * len(program.words) + n * (vectors + 1 + 2 * n)
+    at = case.registers["hostmem_base"] + vectors * n
+    result = memory[at : at + 3 * vectors * n].view(np.int8).reshape(3, vectors, n)
+    x = host[:vectors].astype(int)
+    expected = x @ tiles[1], x * tiles[1, n - 1], x @ tiles[0]  # the last row lies in tile 1
+    assert np.array_equal(result, np.stack(expected).astype(np.int8))
+
+
+def test_sums_begin_with_the_last_row():
+    """MMC.B adds each product to the last row as it was before, wraps as MMC does, and is MMC where
+    there is one row; O overwrites."""
+    params = SPACE.resolve("sim", {"ext_bias": True})
+    rng = np.random.default_rng(3)
+    host = np.zeros((12, 4), np.int8)
+    host[:5] = rng.integers(-128, 128, (5, 4))
+    tile = rng.integers(-128, 128, (1, 4, 4)).astype(np.int8)
+    program = Program()
+    program.rhm(0, 0, 5)
+    program.rw(0)
+    program.mmc(0, 10, 5, switch=True, overwrite=True)
+    program.mmc(1, 11, 4, bias=True)  # begins with row 14
+    program.mmc(0, 20, 2, overwrite=True, bias=True)
+    program.mmc(4, 21, 1, bias=True)
+    program.hlt()
+    case = case_of("bias", params, program.words, host, tile)
+    model = Model(params, case.memory.copy())
+    assert model.run(case.registers).status == "done"
+    products = host[:5].astype(int) @ tile[0]
+    assert np.array_equal(model.acc[10:15], [products[0], *(products[4] + products[1:])])
+    assert np.array_equal(model.acc[20:22], [products[0], products[1] + products[4]])
+    unit = IntegerUnit(n=4, ub_rows=4, acc_rows=4)
+    unit.tile, unit.ub[:], unit.acc[3] = tile[0].astype(np.float32), 1, 2**31 - 1
+    unit.multiply(slice(0, 4), 0, 4, False, bias=True)
+    wrapped = 2**31 - 1 + tile[0].sum(0, dtype=np.int64)
+    assert np.array_equal(unit.acc, [(wrapped + 2**31) % 2**32 - 2**31] * 4)
+
+
 def test_hazard_programs_are_legal():
-    for preset in ("sim", "sim-plain"):
-        params = SPACE.resolve(preset)
+    for preset, extended in (("sim", True), ("sim-plain", False)):
+        params = SPACE.resolve(preset, {"ext_diag": extended, "ext_bias": extended})
         for case in hazard_cases(params, distances=(0, 3)):
             memory, outcome = run(case)
             assert outcome.status == "done", case.name
@@ -347,3 +408,21 @@ def test_float_mode():
     assert np.allclose(host[4:7], 255 / (1 + np.exp(-sums.astype(np.float64))), rtol=1e-5)
     assert np.array_equal(host[7:10], sums)
     assert sums.max() > 127  # nothing was truncated
+
+
+def test_a_diagonal_in_float_mode():
+    """Row 5 of the weights, which are those of tile 1, multiplies element by element."""
+    params = SPACE.resolve("sim", {"ext_diag": True})
+    host = np.array([[1.5, -2, 300, 4], [0, 0, 0, 0]], np.float32)
+    weights = np.arange(32, dtype=np.float32).reshape(2, 4, 4) / 4
+    program = Program()
+    program.rhm(0, 0, 1)
+    program.rw(5, diagonal=True)
+    program.mmc(0, 0, 1, switch=True, overwrite=True)
+    program.act(0, 1, 1)
+    program.whm(1, 1, 1)
+    program.hlt()
+    case = case_of("float", params, program.words, host.astype(np.int8), weights.astype(np.int8))
+    model = Model(params, case.memory, mode="float32", hostmem=host, weights=weights)
+    assert model.run(case.registers).status == "done"
+    assert np.array_equal(host[1], host[0] * weights[1, 1])

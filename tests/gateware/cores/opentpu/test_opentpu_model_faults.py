@@ -16,7 +16,7 @@ from tests.gateware.cores.opentpu.bench.programs import FAULTS, case_of, random_
 
 OP = ISA.opcodes
 BASE, HOST, WEIGHTS, TILES = 0x1000, 0x2000, 0x3000, 8
-ALL = {"ext_conv": True, "ext_pool": True}
+ALL = {"ext_conv": True, "ext_pool": True, "ext_diag": True, "ext_bias": True}
 
 
 def run(*words, ext=True, registers=None, size=0x4000, **options):
@@ -54,8 +54,16 @@ RW0 = Word(OP["RW"])
 MMC_S = Word(OP["MMC"], 5, 1)
 
 
+#: Flag D of an RW: only the tile's diagonal lies in memory.
+DIAGONAL = 0x40
+
+
 def word(name, flags=0, length=0, addr=0, ub=0):
     return Word(OP[name], flags, length, addr, ub)
+
+
+def diagonal(row):
+    return word("RW", DIAGONAL, addr=row)
 
 
 @pytest.mark.parametrize(
@@ -105,6 +113,17 @@ def word(name, flags=0, length=0, addr=0, ub=0):
         ((word("RW", addr=1 << 32),), ("weight_range", 0, 0)),
         ((word("RW", addr=(1 << 60)),), ("weight_range", 0, 0)),
         ((RW0, RW0, RW0, RW0, RW0, word("RW", addr=8)), ("weight_range", 5, 8)),
+        # diagonals are counted in rows: 8 tiles are 32
+        ((diagonal(31), diagonal(32)), ("weight_range", 1, 32)),
+        ((diagonal(1 << 32),), ("weight_range", 0, 0)),
+        ((diagonal(1 << 62),), ("weight_range", 0, 0)),
+        ((diagonal((1 << 64) - 1),), ("weight_range", 0, 0xFFFFFFFF)),
+        ((RW0, RW0, RW0, RW0, RW0, diagonal(32)), ("weight_range", 5, 32)),
+        ((diagonal(0), RW0, diagonal(1), RW0, RW0, diagonal(2)), ("weight_overflow", 5, 5)),
+        ((diagonal(3), MMC_S, MMC_S), ("weight_underflow", 2, 0)),
+        ((word("RW", 0xC0),), ("bad_field", 0, 1)),
+        ((word("RW", DIAGONAL, 1, 1 << 60),), ("bad_field", 0, 2)),
+        ((word("RW", DIAGONAL, 0, 1 << 60, 1),), ("bad_field", 0, 4)),
         ((word("MMC", 4, 1),), ("no_weights", 0, 0)),
         (
             (
@@ -145,6 +164,7 @@ def test_fault(words, expected):
     [
         ((word("CFG", 0, 0, 0, 0),), ("illegal_opcode", 0, 0x10)),
         ((word("ACT", 0x20, 1),), ("bad_field", 0, 1)),
+        ((diagonal(0),), ("bad_field", 0, 1)),
         ((word("SYNC", 0xFF, 1, (1 << 64) - 1, 7), word("NOP", 1)), ("bad_field", 1, 1)),
     ],
 )
@@ -173,6 +193,7 @@ def test_must_be_zero_bits_one_by_one():
         NOP,
         HLT,
         RW0,
+        diagonal(0),
         word("RHM", 0, 1),
         word("WHM", 0, 1),
         MMC_S,
@@ -258,6 +279,7 @@ def test_window_at_issue_comes_last():
     assert run(word("RHM", 0, 16), HLT, registers=limit).status == "done"
     assert report(run(word("WHM", 0, 1, 20), HLT, registers=limit)) == ("window", 0, HOST + 80)
     assert report(run(RW0, HLT, registers=limit)) == ("window", 0, WEIGHTS)
+    assert report(run(diagonal(2), HLT, registers=limit)) == ("window", 0, WEIGHTS + 8)
     assert report(run(word("RHM", 0, 0, 63), HLT, registers=limit))[0] == "host_range"
     # Below the window: host memory begins under it.
     low = {"window_base": 0x1000, "hostmem_base": 0x0F00, "hostmem_limit": 0x1000}
@@ -283,6 +305,8 @@ def test_memory_ends():
         0x4800,
     )
     assert report(run(word("RW", addr=1), HLT, registers=registers)) == ("bus_error", 0, 0x4000)
+    assert run(diagonal(3), HLT, registers=registers).status == "done"
+    assert report(run(diagonal(4), HLT, registers=registers)) == ("bus_error", 0, 0x4000)
     past = {"program_address": 0x3FF0, "program_length": 28, "window_limit": 0xFFFFFFC0}
     outcome = run(NOP, HLT, registers=past)  # zeros are NOPs: the second word is past the end
     assert outcome.fault.name == "bus_error" and outcome.fault.pc == 0x3FFE

@@ -163,6 +163,12 @@ def test_what_padding_cannot_mend_is_said():
         "warning: an MMC of 256 vectors: the published hardware takes 65536 (1 more of this kind)"
         in notes("RW 0\nMMC.S 0, 0, 256\nMMC 0, 0, 256\nHLT")
     )
+    assert notes("RW 0\nNOP\nMMC.SB 0, 0, 1\nHLT")[-1:] == [
+        "warning: MMC.B: the published hardware adds to each row"
+    ]
+    assert notes("RW.D 0\nMMC.S 0, 0, 1\nHLT") == [
+        "warning: RW.D: the published hardware reads a whole tile"
+    ]
     assert notes("CFG norm, 0\nHLT") == ["warning: CFG: the published hardware does not know it"]
 
 

@@ -44,7 +44,9 @@ def test_presets(name):
         and values["chain"] == (values["banks"] == 2)
         and values["ext_sync"]
     )
-    assert not values["ext_conv"] and not values["ext_pool"] and values["norm_reset"] == 0
+    assert not any(
+        values[name] for name in ("ext_conv", "ext_pool", "ext_diag", "ext_bias", "norm_reset")
+    )
 
 
 def test_the_preset_for_convolutions_is_the_default_with_its_extensions():
@@ -52,21 +54,28 @@ def test_the_preset_for_convolutions_is_the_default_with_its_extensions():
         **SPACE.resolve("85f-8x8"),
         "ext_conv": True,
         "ext_pool": True,
+        "ext_diag": True,
+        "ext_bias": True,
     }
 
 
 @pytest.mark.parametrize(
-    "size, pool, on_chip",
-    [("85f-8x8", True, 1 << 18), ("85f-16x16", False, 1 << 18), ("45f-8x8", True, 1 << 17)],
+    "name, extensions, on_chip",
+    [
+        ("85f-8x8-fast", ("conv", "pool", "diag", "bias"), 256),
+        ("85f-16x16-fast", ("conv",), 256),
+        ("85f-16x16-conv", ("conv", "diag", "bias"), 208),
+        ("45f-8x8-fast", ("conv", "pool", "diag", "bias"), 128),
+    ],
 )
-def test_a_fast_preset_has_the_extensions_and_on_chip_memory(size, pool, on_chip):
-    """The larger array leaves no space for max pooling of its own."""
-    assert SPACE.resolve(f"{size}-fast") == {
-        **SPACE.resolve(size),
-        "ext_conv": True,
-        "ext_pool": pool,
+def test_presets_with_extensions_and_on_chip_memory(name, extensions, on_chip):
+    """The larger array leaves no space for max pooling of its own, nor for the other extensions
+    beside 256 KiB."""
+    assert SPACE.resolve(name) == {
+        **SPACE.resolve(name.rpartition("-")[0]),
+        **{f"ext_{one}": True for one in extensions},
     }
-    assert SPACE.presets[f"{size}-fast"].on_chip == on_chip
+    assert SPACE.presets[name].on_chip == on_chip << 10
 
 
 def test_the_25f_has_an_array_of_pairs_and_half_the_unified_buffer():
@@ -154,6 +163,8 @@ def test_what_a_job_demands():
         "ext_norm": "at_least",
         "ext_conv": "at_least",
         "ext_pool": "at_least",
+        "ext_diag": "at_least",
+        "ext_bias": "at_least",
         "banks": "free",
         "fetch_words": "free",
         "multiplier": "free",

@@ -79,6 +79,8 @@ def test_which_builds_are_small():
         {"ext_norm": True},
         {"ext_conv": True},
         {"ext_pool": True},
+        {"ext_diag": True},
+        {"ext_bias": True},
         {"norm_reset": 3},
         {"n": 8},
         {"ub_rows": 256},
@@ -95,6 +97,10 @@ def test_which_builds_are_small():
             {"beat_bytes": 1},
             "The small engine has one bank, no chaining, no extension but SYNC, n = 4 and "
             "beats of 2 or 4 bytes",
+        ),
+        (
+            {"params": SPACE.resolve("up5k-4x4", {"ext_diag": True})},
+            "The small engine has one bank, no chaining, no extension but SYNC",
         ),
     ],
 )

@@ -154,7 +154,7 @@ def test_raw_words():
         ("RW 1.5", "1:4: unexpected '1.5', expected a number"),
         ('RW "x"', "1:4: unexpected '\"x\"', expected a number"),
         ("RW é", "1:4: unexpected 'é', expected a number"),
-        ("RW 1 2", "1:6: unexpected '2', expected end of line after RW tile"),
+        ("RW 1 2", "1:6: unexpected '2', expected end of line after RW[.D] tile"),
         (
             "\n\n   FOO",
             "3:4: unknown mnemonic 'FOO', expected ACT, CFG, HLT, MMC, NOP, RHM, RW, SYNC, WHM",

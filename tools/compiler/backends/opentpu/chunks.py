@@ -97,7 +97,7 @@ def chunks(
     target = planes[step.target]
     held = slot_rows(params) if slot is None else slot
     if isinstance(step, KernelStep):
-        return [Chunk(0, 1, 0, 1)]
+        return _tile_rows(step, target.n, slot)
     if isinstance(step, PoolStep):
         lines = pool_lines(step, planes, params)
         lines = lines if slot is None else min(lines, slot // target.pitch)
@@ -119,6 +119,14 @@ def chunks(
     count = -(-target.down // lines)
     edges = [target.down * k // count for k in range(count + 1)]
     return [Chunk(a, b, 0, target.pitch) for a, b in zip(edges, edges[1:], strict=False)]
+
+
+def _tile_rows(step, n, slot):
+    """Chunks of a :class:`KernelStep`. One turned in portions has the same rows of every tile in a
+    chunk; any other one is a single chunk."""
+    if slot is None or not step.turned:
+        return [Chunk(0, 1, 0, 1)]
+    return [Chunk(row, min(row + slot, n), 0, 1) for row in range(0, n, slot)]
 
 
 def pool_extent(step: PoolStep, source: Planes, target: Planes) -> tuple[int, int, int]:

@@ -367,6 +367,7 @@ def conv_matrices(
     each, phases = out // groups, planes.phases
     shared = 1 if target is None else target.phases[1]
     width = out if target is None or shared == 1 else target.blocks * target.n
+    early = 0 if target is None else target.shift[1]  # positions before the map's first
     channels = (np.arange(out) // each * inner)[:, None] + np.arange(
         inner
     )  # of the source, for every output
@@ -379,7 +380,7 @@ def conv_matrices(
             for neighbour in range(shared):
                 away = (
                     r * dilation[0] - before[0] + planes.shift[0],
-                    c * dilation[1] - before[1] + planes.shift[1] + neighbour * stride[1],
+                    c * dilation[1] - before[1] + planes.shift[1] + (neighbour - early) * stride[1],
                 )
                 line, line_phase = divmod(away[0], phases[0])
                 place, place_phase = divmod(away[1], phases[1])

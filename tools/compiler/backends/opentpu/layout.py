@@ -4,15 +4,24 @@
 A matrix M x K is ceil(K/N) blocks of M vectors: block b holds columns b*N .. b*N+N-1. Weights K x O
 are tiles of N x N, row = input element: tile (k, j), number k*ceil(O/N) + j, holds rows k*N.. and
 columns j*N... Both are padded with zeros. A map is one plane per block of N channels, with lines
-separated by zero vectors.
+separated by zero vectors. Of a diagonal tile, a build with ``ext_diag`` stores the diagonal alone.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-__all__ = ["Planes", "blocks", "pack_matrix", "pack_weights", "unpack_matrix", "unpack_weights"]
+__all__ = [
+    "Planes",
+    "are_diagonal",
+    "blocks",
+    "pack_matrix",
+    "pack_weights",
+    "unpack_matrix",
+    "unpack_weights",
+]
 
 
 def blocks(columns: int, n: int) -> int:
@@ -66,6 +75,15 @@ def pack_weights(weights: np.ndarray, n: int) -> np.ndarray:
     return np.ascontiguousarray(padded.reshape(down, n, across, n).transpose(0, 2, 1, 3)).reshape(
         down * across, n, n
     )
+
+
+def are_diagonal(tiles: np.ndarray, params: Mapping[str, Any]) -> np.ndarray:
+    """Which weight tiles, int8 [count, n, n], a build stores as their diagonals: those that are
+    zero off the diagonal, if the build has ``ext_diag``. Result: bool [count]."""
+    if not params["ext_diag"]:
+        return np.zeros(len(tiles), bool)
+    off = ~np.eye(params["n"], dtype=bool)
+    return np.all(tiles[:, off] == 0, axis=1)
 
 
 def unpack_weights(tiles: np.ndarray, inputs: int, outputs: int) -> np.ndarray:
@@ -147,6 +165,16 @@ class Planes:
     def size(self) -> int:
         """Total number of vectors."""
         return self.lead + self.blocks * self.plane
+
+    def outside(self, block: int) -> list[int]:
+        """Positions in a line of the plane of ``block`` that lie before the map's first position or
+        behind its last, if neighbours along a line have blocks of their own."""
+        count, whole = self.phases[1], blocks(self.channels, self.n)
+        if count * self.channels <= self.n:
+            return []
+        phase = block // whole % count - self.shift[1]
+        ends = {0, self.across - 1}
+        return [place for place in sorted(ends) if not 0 <= place * count + phase < self.length]
 
     def vector(self, block: int, line: int, place: int) -> int:
         """Index of a vector (``line`` and ``place`` count lines and positions of the planes)."""

@@ -141,6 +141,9 @@ def _elementwise(graph, node, source):
         axes = {axis % 3 for axis in node.axes}
         return tuple(1 if axis in axes else length for axis, length in enumerate(before))
     flowing = all(graph.tensors[name].data is None for name in node.inputs)
+    if isinstance(node, Concat) and node.axis % len(after) == len(after) - 1:
+        # Channels are joined position by position.
+        return *source[:2], after[-1]
     if (
         isinstance(node, Activation)
         and node.function in FUNCTIONS

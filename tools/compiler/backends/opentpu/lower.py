@@ -23,6 +23,7 @@ from .codegen.emit import Emitter
 from .codegen.program import RW, Program, Word, schedule_weights
 from .cost import main_memory
 from .form import BIAS_LANE, InterleaveStep, KernelStep, PoolStep, Step, packed_vector
+from .layout import are_diagonal
 from .legalise import StoredError, axes_of, stored_shapes
 from .memory_map import maps_of, plain_map
 from .schedule import MERGES, make_plan, settle
@@ -203,12 +204,13 @@ _TRANSFERS = (ISA.opcodes["RHM"], ISA.opcodes["WHM"])
 #: Bytes of an instruction word.
 _WORD = 14
 
-_NEEDS = ("n", "ub_rows", "acc_rows", "wfifo_tiles", "ext_norm", "ext_conv", "ext_pool")
+_NEEDS = ("n", "ub_rows", "acc_rows", "wfifo_tiles", "ext_norm", "ext_conv", "ext_pool", "ext_bias")
 
 
 def _needs(params):
     """Build parameters that a program depends on."""
-    return _NEEDS if params["ext_norm"] else (*_NEEDS, "norm_reset")
+    needs = (*_NEEDS, "ext_diag") if params["ext_diag"] else _NEEDS
+    return needs if params["ext_norm"] else (*needs, "norm_reset")
 
 
 def most_images(graph: Graph, params: Mapping[str, Any]) -> int:
@@ -358,7 +360,7 @@ def _lower(
             compiled, found, shared = apart, best, True
     program = found.program.data()
     if found.end > memory_size:
-        raise _too_large(_shares(made, compiled), memory_size, found.end)
+        raise _too_large(_shares(made, compiled, found.program.words), memory_size, found.end)
     placement = {
         name: (found.vector(at), planes) for name, (at, planes) in compiled.placement.items()
     }
@@ -375,11 +377,11 @@ def _lower(
             "hostmem_base": found.host,
             "hostmem_limit": found.host_end,
             "weights_base": found.weights,
-            "weights_limit": found.tiles_at + compiled.tiles.size,
+            "weights_limit": found.tiles_at + found.tiles.size,
         },
         constants=[
             (found.host, compiled.constants.view("uint8").ravel(), "constant vectors"),
-            (found.tiles_at, found.tiles.view("uint8").ravel(), "tiles"),
+            (found.tiles_at, found.tiles.view("uint8"), "tiles"),
         ],
         zeros=[
             (found.host + n * placement[name][0], n * placement[name][1].size) for name in inputs
@@ -389,7 +391,7 @@ def _lower(
         tensors=placed,
         images=images,
         memory=found.end,
-        layers=_layers(made.steps, compiled, params, found.times, found.cycles),
+        layers=_layers(made.steps, compiled, params, found),
         params={name: params[name] for name in _needs(params)},
     )
     lowered = with_states(lowered, [name for name, *_ in pairs])
@@ -404,22 +406,26 @@ def _least_shares(made, stored):
     and one that multiplies by it."""
     n, shares, tiles, left = made.n, {}, set(), set(stored)
     for step in made.steps:
-        before = len(tiles)
+        new: dict[bytes, np.ndarray] = {}
         if isinstance(step, Step):
             arrays = {id(t.tile): t.tile for terms in step.terms for t in terms}
-            tiles |= {tile.tobytes() for tile in arrays.values() if isinstance(tile, np.ndarray)}
+            new = {tile.tobytes(): tile for tile in arrays.values() if isinstance(tile, np.ndarray)}
+            new = {key: tile for key, tile in new.items() if key not in tiles}
+        tiles |= new.keys()
+        short = are_diagonal(np.array([*new.values()], np.int8).reshape(-1, n, n), made.params)
         tensors = left & {*step.sources, step.target}
         left -= tensors
         share = shares.setdefault(step.name, dict.fromkeys(("program", "weights", "tensors"), 0))
-        share["program"] += 2 * _WORD * (len(tiles) - before)
-        share["weights"] += n * n * (len(tiles) - before)
+        share["program"] += 2 * _WORD * len(new)
+        share["weights"] += sum(n if is_short else n * n for is_short in short)
         share["tensors"] += n * sum(made.planes[name].size for name in tensors)
     return shares
 
 
-def _shares(made, compiled):
-    """Bytes of main memory that each layer takes by itself, by their use."""
-    n, words = made.n, compiled.program.words
+def _shares(made, compiled, words):
+    """Bytes of main memory that each layer takes by itself, by their use. ``words``: the program
+    with its tiles as they lie in memory."""
+    n = made.n
     edges = [begin for begin, _ in compiled.spans] + [len(words)]
     mine: dict[str, list[Word]] = {step.name: [] for step in made.steps}
     tensors: dict[str, set[str]] = {step.name: set() for step in made.steps}
@@ -430,7 +436,7 @@ def _shares(made, compiled):
     return {
         name: {
             "program": _WORD * len(some),
-            "weights": n * n * len({word.addr for word in some if word.opcode == RW}),
+            "weights": sum(word.tile_bytes(n) for word in {w for w in some if w.opcode == RW}),
             "tensors": n * sum(compiled.placement[one][1].size for one in tensors[name]),
         }
         for name, some in mine.items()
@@ -577,10 +583,10 @@ def _layout(shape, stored, home, planes, host, swap, images):
     return Layout(host + n * (home + vectors) + elements, (images, *shape), "int8", tuple(digits))
 
 
-def _layers(steps, compiled, params, times, total):
-    """Words, cycles and bytes of each node, whose steps are consecutive. ``times`` and ``total``
-    come from ``word_times``."""
-    words = compiled.program.words
+def _layers(steps, compiled, params, found):
+    """Words, cycles and bytes of each node, whose steps are consecutive. ``found``: the
+    :class:`~.memory_map.MemoryMap` of the program."""
+    words, times, total = found.program.words, found.times, found.cycles
     stop = ISA.store(ISA.encode("HLT")).hex()
     edges = [begin for begin, _ in compiled.spans] + [len(words)]
     layers: dict[str, LayerSpan] = {}
@@ -623,5 +629,5 @@ def _extended(before, span):
 def _moved(word, n):
     """Main memory traffic of one instruction word in bytes, its fetch included."""
     if word.opcode == RW:
-        return _WORD + n * n
+        return _WORD + word.tile_bytes(n)
     return _WORD + n * word.count if word.opcode in _TRANSFERS else _WORD

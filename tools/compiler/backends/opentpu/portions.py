@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from ...common.inputs import KernelError
@@ -107,7 +108,7 @@ def choose_portions(
     ------
     KernelError
         A build whose accumulators do not hold one window of a pooling, or whose unified buffer does
-        not hold a tile.
+        not hold its elements.
     """
     found: tuple[int, Portions] | None = None
     slot, before = 2 * slot_rows(params), None
@@ -127,29 +128,27 @@ def choose_portions(
         if best is not None and (found is None or best < found[0]):
             found = best, each[loaded.index(best)]
     if found is None:
+        # Any other step needs a vector of its sources and two of its result.
+        assert isinstance(step, PoolStep)
         raise KernelError(_refusal(step, params, rows), step.name)
     return found[1]
 
 
 def _refusal(step, params, rows):
-    """Reason why no sizes fit."""
-    if isinstance(step, PoolStep):
-        window = " x ".join(map(str, step.window))
-        return (
-            f"a window of {window} takes more than the {params['acc_rows']} accumulator rows of "
-            f"this build, or its elements more than the {rows} rows of the unified buffer"
-        )
+    """Reason why no sizes fit a pooling."""
+    window = " x ".join(map(str, step.window))
     return (
-        f"{params['n']} vectors of a tile, and two results of as many, do not fit the {rows} rows "
-        f"of the unified buffer"
+        f"a window of {window} takes more than the {params['acc_rows']} accumulator rows of "
+        f"this build, or its elements more than the {rows} rows of the unified buffer"
     )
 
 
 def _out_rows(step, target, parts, slot):
     """Rows of the largest result of a chunk."""
+    rows = max(chunk.rows for chunk in parts)
     if isinstance(step, KernelStep):
-        return target.n if step.turned else 0
-    return front_rows(target, slot) + max(chunk.rows for chunk in parts)
+        return rows if step.turned else 0
+    return front_rows(target, slot) + rows
 
 
 def _loaded(found, sizes, n):
@@ -270,24 +269,36 @@ def _phases(step, chunk, planes, params, slot):
 
 
 def _tiles(step, chunk, planes, params, slot):
-    """Groups of a :class:`KernelStep`: runs of positions or, turned, as many tiles as the
-    accumulators hold."""
+    """Groups of a :class:`KernelStep`: runs of positions or, turned, a chunk's rows of as many
+    tiles as the accumulators hold. A chunk of fewer rows than a tile has also reads no more
+    positions at a time, so that both fit a small buffer."""
     source = planes[step.sources[0]]
     n, across = source.n, source.across
     # A run of a line is written as it is; a tile may be of several lines.
     lines, length, most = source.down, across, slot
     if step.turned:
         lines, length, most = 1, source.down * across, n
-    reads = []
+    tiles = []
     for block in range(source.blocks):
         for line in range(lines):
             for at in range(0, length, most):
-                first = line * length + at
-                last = line * length + min(at + most, length) - 1
-                begin, end = (source.vector(block, *divmod(k, across)) for k in (first, last))
-                reads.append(Read(0, begin, end + 1, (block, first)))
-    most = max(1, slot // n) if step.turned else len(reads)
-    return [Group(chunk, (0,), reads[at : at + most]) for at in range(0, len(reads), most)]
+                first, last = line * length + at, line * length + min(at + most, length)
+                tiles.append(_positions(source, block, range(first, last), min(most, slot)))
+    together = max(1, slot // n) if step.turned else len(tiles)
+    return [
+        Group(chunk, (0,), list(chain(*tiles[at : at + together])))
+        for at in range(0, len(tiles), together)
+    ]
+
+
+def _positions(source, block, places, most):
+    """Reads of consecutive positions of a block, at most so many each."""
+    found = []
+    for first in places[::most]:
+        last = min(first + most, places.stop) - 1
+        begin, end = (source.vector(block, *divmod(k, source.across)) for k in (first, last))
+        found.append(Read(0, begin, end + 1, (block, first)))
+    return found
 
 
 _GROUPS: dict[type, Callable[..., list[Group]]] = {

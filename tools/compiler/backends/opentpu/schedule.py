@@ -11,7 +11,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from ...common.lifetimes import first_fit
-from .chunks import Chunk, band_lines, band_size, chunks, pool_lines
+from .chunks import Chunk, band_lines, band_size, chunks, pool_lines, slot_rows
 from .form import (
     InterleaveStep,
     KernelStep,
@@ -176,6 +176,9 @@ ONES = 64
 #: blocks' (:func:`~.form.packed_biases`): each position takes a constant vector of every slot.
 PACKED = 48
 
+#: Most lines of a network's first chunk, by the cycles of MobileNet (:func:`_begin_early`).
+_FIRST_LINES = 4
+
 #: Number of the first host vector of tensors that lie apart from the others; where they really lie
 #: is decided when the program's length and the tiles are known.
 FAR = 1 << 40
@@ -189,6 +192,8 @@ class Plan:
     ----------
     planes : dict, tensor -> Planes
     zeroed : set of tensors whose gaps must be zero
+    outside : set of (tensor, block, place): vectors outside a map, by their place in the lines of
+        its planes, that must be zero
     base : dict, tensor -> first row in the unified buffer; of those alone that stay there
     home : dict, tensor -> first host vector; of those that have a place in main memory
     parts : list, a step's chunks
@@ -198,11 +203,13 @@ class Plan:
         0 or 1)`` lines of a source that comes from main memory, ``("out", 0 or 1)`` a chunk of the
         result on its way there; ``("portion", 0 or 1)`` vectors of sources that are read in
         portions
+    first_at_once : whether the lines of the first chunk are loaded in one piece
     portions : dict, step -> :class:`~.portions.Portions`; of those that read their sources in
         portions
     zeros, ones : vectors of zeros and of constants, at the begin of the unified buffer
     packed : dict, rows of a packed bias -> constant vectors of each slot, behind them; empty where
         no biases are packed
+    once : whether a bias is multiplied by one constant vector, for all positions (MMC.B)
     vectors : host vectors in all
     far_vectors : host vectors from FAR on, besides
     kernels : names of the tensors that are tiles
@@ -210,15 +217,18 @@ class Plan:
 
     planes: dict[str, Planes]
     zeroed: set[str]
+    outside: set[tuple[str, int, int]] = field(default_factory=set)
     base: dict[str, int] = field(default_factory=dict)
     home: dict[str, int] = field(default_factory=dict)
     parts: list[list[Chunk]] = field(default_factory=list)
     bands: list[int] = field(default_factory=list)
+    first_at_once: bool = False
     scratch: dict[tuple[Any, ...], int] = field(default_factory=dict)
     portions: dict[int, Portions] = field(default_factory=dict)
     zeros: int = 0
     ones: int = 0
     packed: dict[int, int] = field(default_factory=dict)
+    once: bool = False
     vectors: int = 0
     far_vectors: int = 0
     kernels: set[str] = field(default_factory=set)
@@ -245,7 +255,11 @@ class Plan:
         if step.bias is None:
             return [None] * len(step.terms)
         target = self.planes[step.target]
-        sizes = [rows for rows, positions in self.packed.items() if target.plane <= positions]
+        sizes = [
+            rows
+            for rows, positions in self.packed.items()
+            if self.once or target.plane <= positions
+        ]
         packed = packed_biases(step.bias, target.n, sizes)
         tiles = bias_tiles(step.bias, target.n)
         return [one or some for one, some in zip(packed, tiles, strict=True)]
@@ -254,6 +268,32 @@ class Plan:
         """Number of constant vectors for packed biases with these rows."""
         n = next(iter(self.planes.values())).n if self.packed else 0
         return _packed_vectors({rows: self.packed[rows] for rows in sizes}, n)
+
+
+def _begin_early(plan):
+    """Splits a long first chunk of a network, which waits for its lines of the input: the fewer
+    they are, the sooner the core begins. They are loaded in one piece."""
+    first, *others = plan.parts[0]
+    if first.end - first.first > _FIRST_LINES:
+        middle = first.first + _FIRST_LINES
+        plan.parts[0] = [replace(first, end=middle), replace(first, first=middle), *others]
+        plan.first_at_once = True
+
+
+def _outside(steps, planes):
+    """Vectors outside of shifted maps that a step reads: set of (tensor, block, place)."""
+    found = set()
+    for step in steps:
+        if not isinstance(step, Step):
+            continue
+        across = planes[step.target].across
+        for term in (term for terms in step.terms for term in terms):
+            name = step.sources[term.source]
+            for place in planes[name].outside(term.block) if planes[name].shift[1] else ():
+                first, rest = divmod(place - term.place, step.stride[1])
+                if not rest and 0 <= first < across:
+                    found.add((name, term.block, place))
+    return found
 
 
 def _lives(steps):
@@ -334,9 +374,16 @@ def _bias_vectors(steps, plan):
 
 def _plan(steps, planes, zeroed, *, packed, inputs, stored, params, least, far):
     """The :class:`Plan` with biases ``packed`` as given; parameters of :func:`make_plan`."""
-    plan = Plan(planes=planes, zeroed=zeroed, packed=packed)
+    plan = Plan(
+        planes=planes,
+        zeroed=zeroed,
+        packed=packed,
+        once=params["ext_bias"],
+        outside=_outside(steps, planes),
+    )
     rows = params["ub_rows"]
     widest = max((max(planes[name].gap, planes[name].lead) for name in zeroed), default=0)
+    widest = max(widest, 1 if plan.outside else 0)
     plan.zeros = min(widest, rows // 2)
     plan.ones = (
         min(
@@ -352,7 +399,7 @@ def _plan(steps, planes, zeroed, *, packed, inputs, stored, params, least, far):
     plan.bands = [2] * len(steps)
     free = rows - plan.zeros - plan.constants
     for number, step in enumerate(steps):
-        if isinstance(step, PoolStep) and pool_lines(step, planes, params) < 1:
+        if _exceeds_accumulators(step, planes, params):
             plan.portions[number] = choose_portions(step, planes, params, free)
             streamed |= {*step.sources, step.target}
     while True:
@@ -374,6 +421,8 @@ def _plan(steps, planes, zeroed, *, packed, inputs, stored, params, least, far):
             step = steps[places.first]
             plan.portions[places.first] = choose_portions(step, planes, params, free)
     plan.base = {name: places[name] for name in lives if name not in streamed}
+    if far is not None and steps and {*steps[0].sources} <= {*inputs} & plan.base.keys():
+        _begin_early(plan)
     plan.scratch = {name: at for name, at in places.items() if isinstance(name, tuple)}
     names = [name for name in planes if name in inputs or name in stored or name in streamed]
     if far is not None and not kernels:
@@ -389,15 +438,24 @@ def _plan(steps, planes, zeroed, *, packed, inputs, stored, params, least, far):
     return plan
 
 
-def _packed(steps, planes):
-    """Positions of the largest map with a packed bias, by the rows of the bias."""
+def _exceeds_accumulators(step, planes, params):
+    """Whether the accumulators do not hold a step's result or window, unless it is made in
+    portions."""
+    if isinstance(step, KernelStep):
+        return step.turned and slot_rows(params) < params["n"]
+    return isinstance(step, PoolStep) and pool_lines(step, planes, params) < 1
+
+
+def _packed(steps, planes, once):
+    """Constant vectors that a packed bias needs, by its rows: the positions of the largest map with
+    one, or ``once`` for all."""
     found: dict[int, int] = {}
     for step in steps:
         bias, target = getattr(step, "bias", None), planes[step.target]
-        if bias is None or target.plane > PACKED:
+        if bias is None or target.plane > PACKED and not once:
             continue
         for rows in set(packed_rows(bias, target.n)) - {None}:
-            found[rows] = max(found.get(rows, 0), target.plane)
+            found[rows] = 1 if once else max(found.get(rows, 0), target.plane)
     return dict(sorted(found.items()))
 
 
@@ -406,7 +464,7 @@ def _packings(steps, planes, params):
     whose constant vectors are the most; biases take the rows of the next size that is left. The
     last choice packs none. Choices whose constant vectors take more than a quarter of the unified
     buffer are left out."""
-    every = _packed(steps, planes)
+    every = _packed(steps, planes, params["ext_bias"])
     usual = [rows for rows in every if rows & (rows - 1) == 0]
     found = [every] + [_only(every, usual[k:]) for k in range(len(usual) + 1)]
     most = params["ub_rows"] // 4

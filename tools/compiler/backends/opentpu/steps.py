@@ -50,7 +50,7 @@ from .arithmetic import (
     window_factor,
 )
 from .legalise import MOST_STRIDE, stored_shapes
-from .sharing import shared_places
+from .sharing import Sharing, shared_places
 
 if TYPE_CHECKING:
     from ...quantised import Quantised
@@ -89,7 +89,7 @@ class Steps:
         self.planes: dict[str, Planes] = {}
         self.root: dict[str, str] = {}
         self._made: dict[Any, str] = {}  # (source, phase, stride) -> map of the phase
-        shared = shared_places(graph, self.stored, n, swap) if params["ext_conv"] else {}
+        self._sharing = shared_places(graph, self.stored, n, swap) if params["ext_conv"] else {}
         for port in graph.inputs:
             self.root[port.tensor] = port.tensor
             self.planes[port.tensor] = self._map(
@@ -104,8 +104,9 @@ class Steps:
                 self.root[node.output] = self.root[node.inputs[0]]
                 continue
             self.root[node.output] = node.output
+            sharing = self._sharing.get(node.output, Sharing(1))
             self.planes[node.output] = self._map(
-                self.stored[node.output], (1, shared.get(node.output, 1))
+                self.stored[node.output], (1, sharing.count), (0, sharing.shift)
             )
             make = Steps._interleave if moves else _KINDS[type(node)]
             make(self, node, [self.root[name] for name in node.inputs])
@@ -120,11 +121,16 @@ class Steps:
 
     def _phases(self, name):
         """Space-to-depth of an input: the neighbours that share a vector, as many as the stride of
-        its only reader, and the first of them that the reader's window covers."""
+        its only reader, and the first of them that the reader's window covers. If neighbours share
+        vectors of the reader's result as well and a vector holds what these step over, the reader's
+        stride is 1."""
         readers = self.graph.readers(name)
         if len(readers) != 1 or not isinstance(readers[0], Conv) or name in self.graph.kept():
             return (1, 1), (0, 0)
         stride, padding = self._turned(readers[0].stride), self._turned(readers[0].padding[:2])
+        along = stride[1] * self._sharing.get(readers[0].output, Sharing(1)).count
+        if along * self.stored[name][2] <= self.n and (along == 2 or padding[1] % along == 0):
+            stride = stride[0], along
         return stride, tuple(p % 2 if s == 2 else 0 for s, p in zip(stride, padding, strict=True))
 
     # Helpers

@@ -6,11 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .arrays.matrices import dense_splits
-
 if TYPE_CHECKING:
     from ...graph import Dense
     from ...quantised import Integer
+    from .arrays.matrices import DenseTiling
     from .codegen import CoreBuilder
 
 __all__ = [
@@ -186,12 +185,20 @@ class DenseColumns:
     """Columns ``first`` to ``first + cols - 1`` of a dense layer: one group, or several whose
     32-bit sums are added up."""
 
-    def __init__(self, core: CoreBuilder, node: Dense, numbers: Integer, first: int, cols: int):
+    def __init__(
+        self,
+        core: CoreBuilder,
+        node: Dense,
+        numbers: Integer,
+        first: int,
+        cols: int,
+        tiling: DenseTiling,
+    ):
         self.core, self.node, self.first, self.cols = core, node, first, cols
+        self.splits, self.streamed = tiling.splits, tiling.streamed
         weights = numbers.weights[first : first + cols].T.astype("int8")
         self.shift = int(numbers.shift.flat[0])
         bias = None if numbers.bias is None else numbers.bias[first : first + cols].astype("int64")
-        self.splits = dense_splits(weights.shape[0], cols, core.params)
         if len(self.splits) == 1:
             self.groups = [
                 core.group(
@@ -216,18 +223,24 @@ class DenseColumns:
         """Appends the product of the vector at the global address ``source``, stored to ``target``;
         ``size``, ``out_size``: bytes per element."""
         core, cols, name = self.core, self.cols, self.node.name
-        rows = self.node.weights.shape[1]
-        x, y = core.allocate(rows * size, name), core.allocate(cols * out_size, name)
-        core.load(x, pointer, rows * size, source)
+        held = max(n for _, n in self.splits) if self.streamed else self.node.weights.shape[1]
+        x, y = core.allocate(held * size, name), core.allocate(cols * out_size, name)
+        if not self.streamed:
+            core.load(x, pointer, held * size, source)
         if len(self.splits) == 1:
             core.widths(8 * size, 8 * out_size)
             core.mvmul(y, x, self.groups[0], relu)
         else:
             sums, part, late = (core.allocate(4 * cols, name) for _ in range(3))
             core.constants(late, [self.shift] * cols)
-            for n, (first, _) in enumerate(self.splits):
+            for n, (first, count) in enumerate(self.splits):
+                at = x
+                if self.streamed:
+                    core.load(x, pointer, count * size, source + first * size)
+                else:
+                    at += first * size
                 core.widths(8 * size, 32)
-                core.mvmul(part if n else sums, x + first * size, self.groups[n])
+                core.mvmul(part if n else sums, at, self.groups[n])
                 if n:
                     core.widths(32, 32)
                     core.vector2("vvadd", sums, sums, part, cols, size=4)

@@ -27,7 +27,7 @@ from .arithmetic import (
     run_table,
     saturated,
 )
-from .arrays.matrices import dense_splits
+from .arrays.matrices import dense_tiling
 from .recurrent import ALIGNED, BITS, ONE, PLACES, WIDE, cell_numbers, late_biases, spread_of
 from .rows.functions import is_function, run_function
 
@@ -87,16 +87,15 @@ def _conv(node, numbers, x, bits):
     return _shifted(sums, int(numbers.shift.flat[0])), bits
 
 
-def _dense(node, numbers, x, bits, params):
+def _dense(quantised, node, x, params):
+    numbers = quantised.layers[node.name]
     x = x.reshape(len(x), -1, node.weights.shape[1])
     shift, bias = int(numbers.shift.flat[0]), 0 if numbers.bias is None else numbers.bias
-    splits = dense_splits(
-        node.weights.shape[1], min(params["xb_cols"], node.weights.shape[0]), params
-    )
-    if len(splits) == 1:
+    tiling = dense_tiling(quantised, node, params)
+    if len(tiling.splits) == 1:
         return _shifted(_product(x, numbers.weights.T) + bias, shift)
     total = None
-    for first, count in splits:
+    for first, count in tiling.splits:
         part = _product(x[..., first : first + count], numbers.weights[:, first : first + count].T)
         if total is None:
             total = saturated(part + bias + (1 << shift >> 1), 32)
@@ -125,7 +124,7 @@ def _run_node(quantised, node, sources, params):
         sums, _ = _conv(node, numbers, sources[0], scale.bits)
         return _activated(saturated(sums, scale.bits), node.activation, scale)
     if isinstance(node, Dense):
-        sums = _dense(node, numbers, sources[0], scale.bits, params)
+        sums = _dense(quantised, node, sources[0], params)
         return _activated(saturated(sums, scale.bits), node.activation, scale).reshape(
             len(sums), *shape
         )

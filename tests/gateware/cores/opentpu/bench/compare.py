@@ -26,13 +26,18 @@ WORD = 14
 #: name -> (preset, overrides, beat bytes, ports). Those of `make test` are the first three.
 BUILDS = {
     "plain4": ("sim-plain", {}, 1, "shell"),
-    "ext8": ("85f-8x8", {"ext_conv": True, "ext_pool": True}, 8, "bare"),
-    "wide12": ("85f-12x12", {}, 12, "bare"),
+    "ext8": (
+        "85f-8x8",
+        {"ext_conv": True, "ext_pool": True, "ext_diag": True, "ext_bias": True},
+        8,
+        "bare",
+    ),
+    "wide12": ("85f-12x12", {"ext_diag": True, "ext_bias": True}, 12, "bare"),
     "sim4": ("sim", {}, 4, "bare"),
     "ext4": ("sim-ext", {}, 4, "shell"),
     "chainless8": (
         "85f-8x8",
-        {"chain": False, "ext_conv": True, "ext_pool": True, "ub_rows": 512},
+        {"chain": False, "ext_conv": True, "ext_pool": True, "ext_bias": True, "ub_rows": 512},
         4,
         "shell",
     ),
@@ -44,8 +49,8 @@ BUILDS = {
         8,
         "shell",
     ),
-    "pairs16": ("85f-16x16", {}, 8, "shell"),
-    "fast16": ("85f-16x16-fast", {}, 16, "shell"),
+    "pairs16": ("85f-16x16", {"ext_diag": True}, 8, "shell"),
+    "fast16": ("85f-16x16-conv", {}, 16, "shell"),
     # The small engine, with a vector in a beat and in two.
     "lean4": ("up5k-4x4", {}, 4, "shell"),
     "lean2": ("up5k-4x4", {}, 2, "shell"),

@@ -130,7 +130,10 @@ class _Writer:
 
     def rw(self):
         if self.pending < self.capacity:
-            self.program.rw(self.rng.randrange(_TILES))
+            if self.params["ext_diag"] and self.rng.random() < 0.5:
+                self.program.rw(self.rng.randrange(_TILES * self.n), diagonal=True)
+            else:
+                self.program.rw(self.rng.randrange(_TILES))
             self.pending += 1
 
     def mmc(self):
@@ -144,7 +147,13 @@ class _Writer:
             rows = conv_rows(self.cfg[1], ub, count)
             convolve = bool(rows.max() < self.params["ub_rows"])
         self.program.mmc(
-            ub, acc, count, switch=switch, overwrite=rng.random() < 0.4, convolve=convolve
+            ub,
+            acc,
+            count,
+            switch=switch,
+            overwrite=rng.random() < 0.4,
+            convolve=convolve,
+            bias=self.params["ext_bias"] and rng.random() < 0.4,
         )
         if switch:
             self.pending -= 1
@@ -366,7 +375,10 @@ def _inject(writer, fault):
                     Word(OP["RHM"], 0x80, 1),
                     Word(OP["RW"], 0, 1),
                     Word(OP["RW"], 0, 0, 0, 1),
+                    Word(OP["RW"], 0xC0 if params["ext_diag"] else 0x40),
+                    Word(OP["RW"], 0x40, 1),
                     Word(OP["MMC"], 0x41, 1),
+                    Word(OP["MMC"], 0xC0 if params["ext_bias"] else 0x80, 1),
                     Word(OP["MMC"], 0x08, 1),
                     Word(OP["ACT"], 0x40, 1),
                     Word(OP["ACT"], 0x01, 1),
@@ -403,7 +415,10 @@ def _inject(writer, fault):
         host = writer.host_rows - count + rng.randint(1, count)
         program.words.append(Word(rng.choice((OP["RHM"], OP["WHM"])), 0, count, host | wide, 0))
     elif fault == "weight_range":
-        program.words.append(Word(OP["RW"], 0, 0, rng.choice((_TILES, 1 << 32, (1 << 64) - 1)), 0))
+        diagonal = params["ext_diag"] and rng.random() < 0.5
+        past = _TILES * params["n"] if diagonal else _TILES
+        row = rng.choice((past, 1 << 32, (1 << 64) - 1))
+        program.words.append(Word(OP["RW"], 0x40 if diagonal else 0, 0, row, 0))
     elif fault == "no_weights":
         program.words.append(Word(OP["MMC"], rng.choice((0, 4)), 1, writer.acc0, writer.ub0))
     elif fault == "weight_underflow":
@@ -515,6 +530,8 @@ def hazard_cases(params, *, distances=None):
     n = params["n"]
     distances = range(2 * n + 5) if distances is None else distances
     for name, (producer, consumer) in _HAZARDS.items():
+        if any(flag in name and not params[extension] for flag, extension in _EXTENDED):
+            continue
         for count, shift in ((1, 0), (5, 0), (5, 2), (5, -2), (2 * n + 3, 1)):
             rng = random.Random(f"{name}/{count}/{shift}/{n}")
             program = Program()
@@ -550,6 +567,9 @@ def hazard_cases(params, *, distances=None):
             )
 
 
+#: Instructions of hazards that need an extension.
+_EXTENDED = (("RW.D", "ext_diag"), ("MMC.B", "ext_bias"))
+
 _HAZARDS = {
     "RHM -> MMC": (
         lambda p, at, c: p.rhm(40, at, c),
@@ -564,6 +584,22 @@ _HAZARDS = {
     "ACT -> ACT": (lambda p, at, c: p.act(0, at, c), lambda p, at, c: p.act(4, at, c, "sigmoid")),
     "MMC -> ACT": (lambda p, at, c: p.mmc(50, at, c), lambda p, at, c: p.act(at, 100, c)),
     "MMC -> MMC": (lambda p, at, c: p.mmc(0, at, c), lambda p, at, c: p.mmc(3, at, c)),
+    "MMC -> MMC.B": (
+        lambda p, at, c: p.mmc(0, at, c),
+        lambda p, at, c: p.mmc(3, at, c, bias=True),
+    ),
+    "MMC.B -> MMC.B": (
+        lambda p, at, c: p.mmc(0, at, c, bias=True),
+        lambda p, at, c: p.mmc(3, at, c, bias=True),
+    ),
+    "MMC.B -> ACT": (
+        lambda p, at, c: p.mmc(50, at, c, bias=True),
+        lambda p, at, c: p.act(at, 100, c),
+    ),
+    "ACT reads, MMC.B writes": (
+        lambda p, at, c: p.act(at, 100, c),
+        lambda p, at, c: p.mmc(0, at, c, bias=True),
+    ),
     "MMC -> MMC.O": (
         lambda p, at, c: p.mmc(0, at, c),
         lambda p, at, c: p.mmc(3, at, c, overwrite=True),
@@ -607,6 +643,21 @@ _HAZARDS = {
     ),
     "RW -> WHM": (
         lambda p, at, c: p.rw(0),
+        lambda p, at, c: (
+            p.whm(100, max(at - 10, 0), c),
+            p.mmc(0, 0, c, switch=True, overwrite=True),
+        ),
+    ),
+    # The last row that the WHM writes, or would write without a shift.
+    "WHM -> RW.D": (
+        lambda p, at, c: p.whm(100, max(at - 10, 0), c),
+        lambda p, at, c: (
+            p.rw(c - 1, diagonal=True),
+            p.mmc(0, 0, c, switch=True, overwrite=True),
+        ),
+    ),
+    "RW.D -> WHM": (
+        lambda p, at, c: p.rw(c - 1, diagonal=True),
         lambda p, at, c: (
             p.whm(100, max(at - 10, 0), c),
             p.mmc(0, 0, c, switch=True, overwrite=True),

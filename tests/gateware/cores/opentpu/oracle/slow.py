@@ -65,22 +65,29 @@ def run(params, memory, registers):
             for i in range(count):
                 memory[host + n * i : host + n * i + n] = bytes(v & 255 for v in ub[row + i])
         elif opcode == 2:
-            base = registers["weights_base"] + n * n * addr
-            queue.append(
-                [[_signed(memory[base + n * k + j], 8) for j in range(n)] for k in range(n)]
-            )
+            if flags & 64:  # only the diagonal lies in memory
+                base = registers["weights_base"] + n * addr
+                queue.append(
+                    [[_signed(memory[base + k], 8) * (k == j) for j in range(n)] for k in range(n)]
+                )
+            else:
+                base = registers["weights_base"] + n * n * addr
+                queue.append(
+                    [[_signed(memory[base + n * k + j], 8) for j in range(n)] for k in range(n)]
+                )
         elif opcode == 3:
             if flags & 1:
                 tile = queue.pop(0)
+            last = acc[addr + count - 1]
             for i in range(count):
-                source = row + i
+                source, before = row + i, last if flags & 128 else acc[addr + i]
                 if flags & 2 and params["ext_conv"]:
                     width = cfg[1] & 255 or 256
                     source = row + i // width * (cfg[1] >> 16) + i % width * (cfg[1] >> 8 & 255)
                 x, sums = ub[source], []
                 for j in range(n):
                     y = sum(x[k] * tile[k][j] for k in range(n))
-                    sums.append(_signed(y if flags & 4 else acc[addr + i][j] + y, 32))
+                    sums.append(_signed(y if flags & 4 else before[j] + y, 32))
                 acc[addr + i] = sums
                 macs += n * n
         elif opcode == 4:

@@ -37,6 +37,9 @@ _MOST_VECTORS = 32
 #: is beside no product.
 _TOGETHER = 8
 
+#: Cycles from a bias' product to the sums that begin with it.
+_WAIT = 5
+
 
 class Emitter(Pooling, Kernels, Interleaving, Portioned):
     """Emits the instructions of a plan's steps, one after another.
@@ -80,8 +83,8 @@ class Emitter(Pooling, Kernels, Interleaving, Portioned):
         }  # lines of inputs that stay
         self._outs = 0
         self._waiting: list[Any] = []  # loads of the next chunk, still to be requested
-        if plan.ones:
-            self.program.rhm(0, plan.zeros, plan.constants)
+        self._first = True  # no chunk is loaded yet
+        self._constants = 0  # constant vectors that are requested
 
     # Small things
 
@@ -99,7 +102,9 @@ class Emitter(Pooling, Kernels, Interleaving, Portioned):
             ]
         return self.tiles.number(tile), -1
 
-    def _mmc(self, ub, acc, count, tile=None, overwrite=False, convolve=False, after=-1):
+    def _mmc(
+        self, ub, acc, count, tile=None, overwrite=False, convolve=False, bias=False, after=-1
+    ):
         """Emits an MMC; ``tile``: number of its weight tile, ``None`` to keep the array's present
         one."""
         fresh = tile is not None and tile != self._tile
@@ -111,6 +116,7 @@ class Emitter(Pooling, Kernels, Interleaving, Portioned):
             count,
             overwrite=overwrite,
             convolve=convolve,
+            bias=bias,
             tile=tile if fresh else None,
             after=after,
         )
@@ -139,15 +145,17 @@ class Emitter(Pooling, Kernels, Interleaving, Portioned):
             )
 
     def _rhm(self, host, ub, count):
+        # Nothing comes in between before the first products.
+        most = 256 if self.plan.first_at_once and self._first else _MOST_VECTORS
         self._waiting += [
-            (host + at, ub + at, min(_MOST_VECTORS, count - at))
-            for at in range(0, count, _MOST_VECTORS)
+            (host + at, ub + at, min(most, count - at)) for at in range(0, count, most)
         ]
 
     def _ask(self, products):
         """Emits the loads that are due when ``products`` products remain before the next chunk."""
         for _ in range(-(-len(self._waiting) // products)):
             self.program.rhm(*self._waiting.pop(0))
+            self._first = False
 
     def _fetch(self, number, step, part):
         """Queues the main memory loads of chunk ``part`` of a step; none if there is no such
@@ -190,16 +198,26 @@ class Emitter(Pooling, Kernels, Interleaving, Portioned):
             base + block * size + map_.lead + (line - low) * map_.pitch + place
         )
 
+    def _load_constants(self, number):
+        """Emits the loads of constant vectors that are due before step ``number``. Those of packed
+        biases come after the first step, which waits for its input, unless it needs them."""
+        plan = self.plan
+        packed = number > 0 or any(isinstance(bias, PackedBias) for bias in self._biases)
+        at, end = self._constants, plan.constants if packed else plan.ones
+        if at < end:
+            self.program.rhm(at, plan.zeros + at, end - at)
+            self._constants = end
+
     # Steps
 
     def step(self, number: int, step: Step | PoolStep | KernelStep | InterleaveStep) -> None:
         """Appends the instructions of a step."""
-        self.marks.append(len(self.program.words))
         plan = self.plan
+        self._biases = plan.biases(step) if isinstance(step, Step) else []
+        self._load_constants(number)
+        self.marks.append(len(self.program.words))
         self._rows = plan.slot(number) or slot_rows(self.params)
         self._long_front(step)
-        if isinstance(step, Step):
-            self._biases = plan.biases(step)
         if number in plan.portions:
             return self._portioned(number, step)
         if isinstance(step, PoolStep):
@@ -256,7 +274,8 @@ class Emitter(Pooling, Kernels, Interleaving, Portioned):
                 tile = bias.tile if isinstance(bias, PackedBias) else bias[0]
                 shared.setdefault(tile.tobytes(), []).append(block)
             for block in chain(*shared.values()):
-                self._bias(self._biases[block], sums_at[block], chunk, target)
+                _, begins = self._spans(step, chunk, block)
+                self._bias(self._biases[block], sums_at[block], chunk, target, begins)
         return sums_at
 
     def _together(self, step, chunk, blocks):
@@ -276,26 +295,15 @@ class Emitter(Pooling, Kernels, Interleaving, Portioned):
     def _group(self, step, chunk, block, views, sums_at):
         """Emits the sums of one block of a chunk. ``sums_at``: first accumulator row of each block
         of its run (:meth:`_begin_run`)."""
-        target, terms, acc = self.plan.planes[step.target], step.terms[block], sums_at[block]
-        bias = self._biases[block] if len(sums_at) == 1 else ()
-        real = chunk.real(target)
-        term_spans = (
-            [(term, term_lines(step, term, chunk, self.plan.planes)) for term in terms]
-            if real > 0
-            else []
-        )
-        term_spans = [(term, span) for term, span in term_spans if span[0] < span[1]]
-        if bias is None:
-            whole = next(
-                (k for k, (_, span) in enumerate(term_spans) if span == (chunk.first, chunk.end)),
-                None,
-            )
-            if whole is None:
-                bias = [np.zeros((target.n, target.n), np.int8)]
-            else:
-                term_spans.insert(0, term_spans.pop(whole))
-        self._bias(bias, acc, chunk, target)
-        for index, (term, span) in enumerate(term_spans):
+        target, acc = self.plan.planes[step.target], sums_at[block]
+        bias, real = self._biases[block], chunk.real(target)
+        spans, begins = self._spans(step, chunk, block)
+        if bias is None and not begins:
+            bias = [np.zeros((target.n, target.n), np.int8)]
+        if len(sums_at) == 1:
+            self._bias(bias, acc, chunk, target, begins)
+        for index, (term, span) in enumerate(spans):
+            first = bool(begins) and index == 0
             self._product(
                 step,
                 term,
@@ -304,32 +312,73 @@ class Emitter(Pooling, Kernels, Interleaving, Portioned):
                 real,
                 acc,
                 views[term.source],
-                overwrite=bias is None and index == 0,
+                overwrite=first and bias is None,
+                bias=first and bias is not None,
             )
             self._ask(max(1, self._left))
             self._left -= 1
         self._zero_gaps(step, chunk, block, acc)
 
-    def _bias(self, bias, acc, chunk, target):
-        """Emits the products of a block's bias, which overwrite the sums of a chunk."""
+    def _spans(self, step, chunk, block):
+        """Terms of a block with the lines of a chunk that they add to, and the MMCs of the first of
+        them, as (accumulator row in the chunk, rows), if they begin all sums of the chunk: without
+        a bias they overwrite them, with one they add to the bias in their last rows (MMC.B)."""
+        target, biased = self.plan.planes[step.target], self._biases[block] is not None
+        real = chunk.real(target)
+        if real <= 0:
+            return [], []
+        spans = [
+            (term, term_lines(step, term, chunk, self.plan.planes)) for term in step.terms[block]
+        ]
+        spans = [(term, span) for term, span in spans if span[0] < span[1]]
+        for k, (term, span) in enumerate(spans):
+            if span == (chunk.first, chunk.end) and (self.params["ext_bias"] or not biased):
+                begins = self._products(step, term, span, chunk, real)
+                if not biased or len(begins) * _WAIT < chunk.rows:
+                    return [spans[k], *spans[:k], *spans[k + 1 :]], begins
+        return spans, []
+
+    def _bias(self, bias, acc, chunk, target, begins=()):
+        """Emits the products of a block's bias, which overwrite the sums of a chunk, or of the MMCs
+        that ``begins`` tells (:meth:`_spans`) only the last."""
         rows = max(1, chunk.rows - chunk.width + chunk.real(target))
+        held = self.plan.packed[bias.rows] if isinstance(bias, PackedBias) else self.plan.ones
+        if begins:
+            for at, count in reversed(begins):
+                self._bias_rows(bias, acc + at + count - 1, 1)
+        elif self.params["ext_bias"] and held < rows <= self.params["ub_rows"]:
+            # Products by zeros carry it from the last sum to the others.
+            self._bias_rows(bias, acc + rows - 1, 1)
+            zeros = np.zeros((target.n, target.n), np.int8)
+            self._mmc(0, acc, rows, self.tiles.number(zeros), bias=True)
+        else:
+            self._bias_rows(bias, acc, rows)
+
+    def _bias_rows(self, bias, acc, rows):
         if isinstance(bias, PackedBias):
             row, tile = self.plan.packed_row(bias), self.tiles.number(bias.tile)
-            self._mmc(row, acc, rows, tile, overwrite=True)
+            for at, count in split(rows, self.plan.packed[bias.rows]):
+                self._mmc(row, acc + at, count, tile, overwrite=True)
             return
         for index, tile in enumerate(bias or ()):
             self._constant(self.tiles.number(tile), acc, rows, index == 0)
 
     def _zero_gaps(self, step, chunk, block, acc):
-        """Emits the zeros before a map and behind the lines of a chunk."""
-        if step.target not in self.plan.zeroed:
-            return
+        """Emits the zeros before a map, behind the lines of a chunk, and of the vectors in them
+        that lie outside the map."""
         if front := self._front(step, chunk, block):
             self._zero(acc - front, front)
         begin = max(0, chunk.real(self.plan.planes[step.target]))
+        runs = [
+            (place - chunk.begin, 1)
+            for name, outer, place in sorted(self.plan.outside)
+            if (name, outer) == (step.target, block) and 0 <= place - chunk.begin < begin
+        ]
+        if step.target in self.plan.zeroed and begin < chunk.width:
+            runs.append((begin, chunk.width - begin))
         for line in reversed(range(chunk.end - chunk.first)):
-            if begin < chunk.width:
-                self._zero(acc + line * chunk.width + begin, chunk.width - begin)
+            for at, count in reversed(runs):
+                self._zero(acc + line * chunk.width + at, count)
 
     def _front(self, step, chunk, block):
         """Emits the zeros before a map, with its first chunk."""
@@ -350,39 +399,48 @@ class Emitter(Pooling, Kernels, Interleaving, Portioned):
         for at, count in pieces:
             self._store(step, 0, at, count)
 
-    def _product(self, step, term, span, chunk, real, acc, view, *, overwrite):
+    def _products(self, step, term, span, chunk, real):
+        """MMCs of a term's product with some lines of a chunk: (accumulator row, rows) of each, from
+        the first line's on."""
+        source, across = self.plan.planes[step.sources[term.source]], step.stride[1]
+        lines, width = span[1] - span[0], chunk.width
+        if self._adjacent(step, source, chunk, real, lines) or self._convolves(
+            step, source, chunk, real
+        ):
+            return [(0, (lines - 1) * width + real)]
+        if across == 1 or real == 1:
+            return [(line * width, real) for line in range(lines)]
+        return [(line * width + place, 1) for line in range(lines) for place in range(real)]
+
+    @staticmethod
+    def _adjacent(step, source, chunk, real, lines):
+        """Whether the vectors of a product lie one behind the other, as its sums do."""
+        down, across = step.stride
+        return (across == 1 or real == 1) and (
+            lines == 1 or across == 1 and down * source.pitch == chunk.width
+        )
+
+    def _product(self, step, term, span, chunk, real, acc, view, *, overwrite, bias=False):
         source, (down, across) = self.plan.planes[step.sources[term.source]], step.stride
-        first, end = span
-        width, lines = chunk.width, end - first
+        first, width = span[0], chunk.width
         tile, after = self._number(term.tile)
         acc += (first - chunk.first) * width
-
-        def at(line, place=0):
-            return view(
-                term.block, line * down + term.line, (chunk.begin + place) * across + term.place
-            )
-
-        rows = (lines - 1) * width + real
-        simple = across == 1 or real == 1
-        if simple and (lines == 1 or across == 1 and down * source.pitch == width):
-            self._mmc(at(first), acc, rows, tile, overwrite, after=after)
-        elif self._convolves(step, source, chunk, real):
+        found = self._products(step, term, span, chunk, real)
+        convolve = len(found) == 1 and not self._adjacent(
+            step, source, chunk, real, span[1] - first
+        )
+        if convolve:
             self._cfg("conv", width & 0xFF | across << 8 | down * source.pitch << 16)
-            self._mmc(at(first), acc, rows, tile, overwrite, convolve=True, after=after)
-        else:
-            # From the last line to the first: a product after one that begins higher need not wait
-            # for its sums.
-            for line in reversed(range(first, end)):
-                here = acc + (line - first) * width
-                for place in [0] if simple else reversed(range(real)):
-                    self._mmc(
-                        at(line, place),
-                        here + place,
-                        real if simple else 1,
-                        tile,
-                        overwrite,
-                        after=after,
-                    )
+        # From the last line to the first: a product after one that begins higher need not wait
+        # for its sums.
+        for row, rows in reversed(found):
+            line, place = divmod(row, width)
+            at = view(
+                term.block,
+                (first + line) * down + term.line,
+                (chunk.begin + place) * across + term.place,
+            )
+            self._mmc(at, acc + row, rows, tile, overwrite, convolve, bias, after)
 
     def _convolves(self, step, source, chunk, real):
         """Whether MMC.C may read all lines of a chunk at once: rows between the used lines must be

@@ -41,40 +41,50 @@ class Kernels:
         for at in range(0, len(pairs), most):
             some = pairs[at : at + most]
             acc = self._tiles_acc()
-            self._turn(source, view, some, acc, len(some))
-            self._write_tiles(number, step, some, acc)
+            places = [
+                (block, range(group * n, min(group * n + n, positions))) for block, group in some
+            ]
+            self._turn(source, view, places, range(n), acc, len(some))
+            self._write_tiles(number, step, some, range(n), acc)
 
     def _tiles_acc(self):
         """First accumulator row of the next slot."""
         self._slot = (self._slot + 1) % (self.params["acc_rows"] // slot_rows(self.params))
         return self._slot * slot_rows(self.params)
 
-    def _turn(self, source, view, some, acc, spacing):
+    def _turn(self, source, view, places, vectors, acc, spacing):
         """Emits the products of a transpose: element k of position t goes to element t of vector k,
         by tiles with a single one for each pair of a block and a group of positions, over many
-        blocks at once. Vectors k of a tile lie ``spacing`` accumulator rows from each other."""
+        blocks at once.
+
+        ``places``: of each pair, the block and those positions of the group that are in the buffer;
+        ``vectors``: range of k. Vectors k of a tile lie ``spacing`` accumulator rows from each
+        other."""
         n = source.n
-        for k in range(n):
+        for index, k in enumerate(vectors):
             for t in range(n):
                 tile = np.zeros((n, n), np.int8)
                 tile[k, t] = 1
-                self._ones(source, view, some, t, acc + k * spacing, self.tiles.number(tile))
+                row = acc + index * spacing
+                self._ones(source, view, places, t, row, self.tiles.number(tile))
 
-    def _write_tiles(self, number, step, some, acc):
-        """Emits the activations and stores of the tiles of ``some`` pairs."""
-        n, home = self.params["n"], self.plan.home[step.target]
+    def _write_tiles(self, number, step, some, vectors, acc):
+        """Emits the activations and stores of the ``vectors`` (a range) of the tiles of ``some``
+        pairs."""
+        n, home, count = self.params["n"], self.plan.home[step.target], len(vectors)
         self._cfg("norm", INT8)
         for index, (block, group) in enumerate(some):
             self._outs += 1
             ub = self.plan.scratch[number, "out", self._outs % 2]
             if self.params["ext_pool"]:
-                self._cfg("pool", 0x11 | (n & 0xFF) << 8 | len(some) << 16)
+                self._cfg("pool", 0x11 | (count & 0xFF) << 8 | len(some) << 16)
                 self._cfg("poolrow", 0)
-                self.program.act(acc + index, ub, n, pool=True)
+                self.program.act(acc + index, ub, count, pool=True)
             else:
-                for k in range(n):
+                for k in range(count):
                     self.program.act(acc + k * len(some) + index, ub + k, 1)
-            self.program.whm(ub, home + group * step.rows + block * n, n)
+            first = group * step.rows + block * n + vectors.start
+            self.program.whm(ub, home + first, count)
 
     # In portions
 
@@ -90,34 +100,41 @@ class Kernels:
                 self.program.whm(row, home + block * step.rows + first, read.end - read.begin)
                 self._ask_next()
             return
-        n = source.n
-        rows = {read.what: row - read.begin for read, row in reads}
+        n, rows, places = source.n, {}, {}
+        for read, row in reads:
+            block, first = read.what
+            group_end = min(first // n * n + n, source.down * source.across)
+            end = min(first + self._rows, group_end)
+            rows |= {(block, at): row - read.begin for at in range(first, end)}
+            # Reads of one tile follow each other.
+            held = places.get((block, first // n), range(first, first))
+            places[block, first // n] = range(held.start, end)
 
         def view(block, line, place):
-            first = (line * source.across + place) // n * n
-            return rows[block, first] + source.vector(block, line, place)
+            return rows[block, line * source.across + place] + source.vector(block, line, place)
 
-        some = [(block, first // n) for block, first in rows]
-        at = self._tiles_at + group.reads.index(reads[0][0])
-        self._turn(source, view, some, at, len(group.reads))
+        pairs = _pairs(group, n)
+        at = self._tiles_at + pairs.index(next(iter(places)))
+        some = [(block, held) for (block, _), held in places.items()]
+        self._turn(source, view, some, _vectors(group), at, len(pairs))
 
     def _end_tiles(self, number, step, group):
         if step.turned:
-            some = [(read.what[0], read.what[1] // self.params["n"]) for read in group.reads]
-            self._write_tiles(number, step, some, self._tiles_at)
+            pairs = _pairs(group, self.params["n"])
+            self._write_tiles(number, step, pairs, _vectors(group), self._tiles_at)
 
-    def _ones(self, source, view, some, t, acc, tile):
+    def _ones(self, source, view, places, t, acc, tile):
         """Emits the products of position ``t`` of all groups and a tile, one accumulator row each;
-        those of one block share a product if possible."""
-        n, positions = source.n, source.down * source.across
-        runs = []
-        for index, (block, group) in enumerate(some):
-            if group * n + t >= positions:
+        those of one block share a product if possible. ``places``: see :meth:`_turn`."""
+        n, runs = source.n, []
+        for index, (block, held) in enumerate(places):
+            position = held.start // n * n + t
+            if position not in held:
                 continue
             if runs and runs[-1][1] == block and self.params["ext_conv"] and source.down == 1:
                 runs[-1][3] += 1
             else:
-                runs.append([index, block, group * n + t, 1])
+                runs.append([index, block, position, 1])
         for index, block, position, count in runs:
             if count > 1:
                 self._cfg("conv", 1 | n << 16)
@@ -129,3 +146,15 @@ class Kernels:
                 t == 0,
                 convolve=count > 1,
             )
+
+
+def _pairs(group, n):
+    """Pairs (block, group of n positions) of the tiles whose vectors a group makes, in order."""
+    return list(
+        dict.fromkeys((block, first // n) for block, first in (r.what for r in group.reads))
+    )
+
+
+def _vectors(group):
+    """Vectors of each tile that a group makes."""
+    return range(group.chunk.first, group.chunk.end)

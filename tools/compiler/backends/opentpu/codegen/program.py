@@ -11,7 +11,17 @@ import numpy as np
 
 from quintet.gateware.cores.opentpu.isa import CFG_NAMES, ISA
 
-__all__ = ["FUNCTIONS", "RW", "Program", "Tiles", "Word", "array_time", "schedule_weights", "split"]
+__all__ = [
+    "DIAGONAL",
+    "FUNCTIONS",
+    "RW",
+    "Program",
+    "Tiles",
+    "Word",
+    "array_time",
+    "schedule_weights",
+    "split",
+]
 
 #: Name of an activation -> field ``func``.
 FUNCTIONS = {"none": 0, "relu": 1, "sigmoid": 2}
@@ -22,6 +32,9 @@ _NAMES = {number: name for name, number in _OP.items()}
 
 #: Opcode of a weight read.
 RW = _OP["RW"]
+
+#: Flag D of a weight read: memory holds the tile's diagonal alone, a row of n bytes.
+DIAGONAL = 1 << 6
 
 
 @dataclass(frozen=True)
@@ -41,6 +54,10 @@ class Word:
     def count(self) -> int:
         """Number of vectors that the instruction processes."""
         return self.length or 256
+
+    def tile_bytes(self, n: int) -> int:
+        """Bytes of main memory that a RW reads in an array of ``n`` x ``n``."""
+        return n if self.flags & DIAGONAL else n * n
 
     @property
     def mnemonic(self) -> str:
@@ -66,9 +83,12 @@ class Word:
         """Assembly text of a legal word, in the canonical form."""
         name, flags = self.mnemonic, self.flags
         if name == "MMC":
-            letters = "S" * (flags & 1) + "O" * (flags >> 2 & 1) + "C" * (flags >> 1 & 1)
+            letters = "S" * (flags & 1) + "O" * (flags >> 2 & 1)
+            letters += "C" * (flags >> 1 & 1) + "B" * (flags >> 7 & 1)
         elif name == "ACT":
             letters = "R" * (flags >> 3 & 1) + "Q" * (flags >> 4 & 1) + "P" * (flags >> 5 & 1)
+        elif name == "RW":
+            letters = "D" if flags & DIAGONAL else ""
         else:
             letters = "I" if name == "SYNC" and flags & 1 else ""
         if name in ("WHM", "MMC"):
@@ -119,9 +139,10 @@ class Program:
         for at, length in split(count):
             self._add("RHM", 0, length, host + at, ub + at)
 
-    def rw(self, tile: int) -> None:
-        """Appends RW: reads a weight tile."""
-        self._add("RW", addr=tile)
+    def rw(self, tile: int, *, diagonal: bool = False) -> None:
+        """Appends RW: reads a weight tile; with ``diagonal`` row ``tile`` of weight memory as the
+        diagonal of a tile."""
+        self._add("RW", DIAGONAL if diagonal else 0, addr=tile)
 
     def mmc(
         self,
@@ -132,12 +153,14 @@ class Program:
         switch: bool = False,
         overwrite: bool = False,
         convolve: bool = False,
+        bias: bool = False,
         tile: int | None = None,
         after: int = -1,
     ) -> None:
         """Appends MMC, at most 256 vectors. ``tile``: load this weight tile (sets S);
         :func:`schedule_weights` inserts its RW, after word ``after``."""
         flags = int(switch or tile is not None) | int(convolve) << 1 | int(overwrite) << 2
+        flags |= int(bias) << 7
         self._add("MMC", flags, count, acc, ub, tile, after)
 
     def act(

@@ -15,7 +15,7 @@ from ...base import LoweringError
 from ..cost import SDRAM
 from ..recurrent import need_of
 from ..stages import needed_rows
-from .matrices import MOST_ARRAYS, MOST_ROWS, Need, demand, dense_splits, matrices_of
+from .matrices import MOST_ARRAYS, MOST_ROWS, Need, demand, dense_tiling, matrices_of
 
 if TYPE_CHECKING:
     from ..schedule import FusedGroup
@@ -239,22 +239,21 @@ def _each(quantised, p, together, rate):
                 )
         elif isinstance(node, Dense):
             out, rows = node.weights.shape
-            wide = p["xb_cols"]
-            for first in range(0, out, wide):
-                cols = min(wide, out - first)
-                splits = dense_splits(rows, cols, p)
-                if not splits:
-                    raise LoweringError(f"{cols} columns of {rows} rows fit no group", node.name)
-                arrays = sum(-(-n // p["xb_rows"]) for _, n in splits)
+            tiling = dense_tiling(quantised, node, p)
+            if tiling is None:
+                raise LoweringError(_without_tiling(node, p), node.name)
+            for first in range(0, out, tiling.columns):
+                cols = min(tiling.columns, out - first)
+                several = len(tiling.splits) > 1
                 found.append(
                     (
                         node,
-                        (first, cols),
+                        (first, cols, tiling),
                         Need(
                             node.name,
-                            arrays,
-                            cols if numbers.bias is not None or len(splits) > 1 else 0,
-                            len(splits),
+                            tiling.arrays(p),
+                            cols if numbers.bias is not None or several else 0,
+                            len(tiling.splits),
                             rows * -(-cols // p["lanes"]),
                             0,
                             1,
@@ -264,6 +263,15 @@ def _each(quantised, p, together, rate):
         elif isinstance(node, Lstm | Gru):
             found.append((node, None, need_of(graph, node, p)))
     return found
+
+
+def _without_tiling(node, params):
+    """Reason why a dense layer has no tiling."""
+    inputs = node.weights.shape[1]
+    return (
+        f"{inputs} inputs exceed a group or the {params['lmem_bytes']} bytes of local memory "
+        f"(lmem_bytes); sums of parts want max_biw = 32, this build has {params['max_biw']}"
+    )
 
 
 def floor(quantised: Quantised, nodes: Sequence[Node], rate: float) -> float:

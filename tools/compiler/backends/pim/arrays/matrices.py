@@ -14,15 +14,16 @@ import numpy as np
 from ....graph import Concat, Conv, Dense, Graph, Node, Reshape, Slice, Tensor
 
 if TYPE_CHECKING:
-    from ....quantised import Integer
+    from ....quantised import Integer, Quantised
 
 __all__ = [
     "MOST_ARRAYS",
     "MOST_ROWS",
+    "DenseTiling",
     "Matrix",
     "Need",
     "demand",
-    "dense_splits",
+    "dense_tiling",
     "gathers",
     "matrices_of",
     "most_rows",
@@ -236,11 +237,77 @@ def demand(matrices: Sequence[Matrix], params: Mapping[str, Any]) -> tuple[int, 
     )
 
 
-def dense_splits(rows: int, cols: int, params: Mapping[str, Any]) -> list[tuple[int, int]]:
-    """Splits the rows of a dense layer into groups: pairs (first row, number of rows)."""
-    wide = -(-cols // params["xb_cols"])
-    step = min(MOST_ROWS, MOST_ARRAYS // wide * params["xb_rows"]) if wide <= MOST_ARRAYS else 0
-    return [(k, min(step, rows - k)) for k in range(0, rows, step)] if step else []
+#: Bytes of local memory for an output that is a sum of partial sums: the sum, the next partial sum,
+#: and the places by which it is shifted.
+_SUMMED = 12
+
+
+@dataclass(frozen=True)
+class DenseTiling:
+    """How cores compute a dense layer.
+
+    Attributes
+    ----------
+    columns : outputs that a group computes; groups of other outputs may be other cores'
+    splits : pairs (first input, number of inputs); several groups, one each, make partial sums of
+        32 bits
+    streamed : whether local memory holds the inputs of one split at a time, else all
+    """
+
+    columns: int
+    splits: tuple[tuple[int, int], ...]
+    streamed: bool
+
+    def memory(self, sizes: Sequence[int]) -> int:
+        """Bytes of local memory; ``sizes``: bytes of an element of the source and of the result."""
+        inputs = max(n for _, n in self.splits) if self.streamed else sum(n for _, n in self.splits)
+        summed = _SUMMED if len(self.splits) > 1 else 0
+        return inputs * sizes[0] + self.columns * (sizes[1] + summed)
+
+    def arrays(self, params: Mapping[str, Any]) -> int:
+        """Arrays of the groups that compute the same outputs."""
+        return sum(-(-n // params["xb_rows"]) for _, n in self.splits)
+
+
+def dense_tiling(
+    quantised: Quantised, node: Dense, params: Mapping[str, Any]
+) -> DenseTiling | None:
+    """Chooses the tiling of a dense layer: all its inputs in local memory if they fit beside as
+    many outputs as an array has columns, otherwise that with the fewest arrays, of these with the
+    fewest groups. Returns ``None`` if none fits."""
+    outputs, rows = node.weights.shape
+    sizes = tuple(quantised.scales[name].bits // 8 for name in (node.inputs[0], node.output))
+    tall, memory = params["xb_rows"], params["lmem_bytes"]
+    most = min(MOST_ROWS, MOST_ARRAYS * tall)
+
+    def tiling(columns, step, streamed):
+        splits = tuple((k, min(step, rows - k)) for k in range(0, rows, step))
+        return DenseTiling(columns, splits, streamed)
+
+    def fits(found):
+        is_summed = len(found.splits) > 1
+        return found.memory(sizes) <= memory and not (is_summed and params["max_biw"] < 32)
+
+    columns = min(params["xb_cols"], outputs)
+    whole = tiling(columns, most, False)
+    if fits(whole):
+        return whole
+    found = []
+    while columns:
+        piece = min((memory - columns * (sizes[1] + _SUMMED)) // sizes[0], most)
+        found.append(tiling(columns, most, False))
+        if piece > 0:
+            # Whole arrays, if there is memory for the inputs of one.
+            found.append(tiling(columns, piece - piece % tall if piece > tall else piece, True))
+        columns //= 2
+    return min(
+        filter(fits, found),
+        key=lambda one: (
+            -(-outputs // one.columns) * one.arrays(params),
+            -(-outputs // one.columns) * len(one.splits),
+        ),
+        default=None,
+    )
 
 
 def _int32(bias, a, b):
