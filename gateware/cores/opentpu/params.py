@@ -262,7 +262,7 @@ SPACE = ParameterSpace(
             on_chip=208 << 10,
             placer="static",
             router="router2",
-            doc="strided and depthwise convolutions and their biases, and the lowest 208 KiB of main "
+            doc="strided and depthwise convolutions, their biases, and the lowest 208 KiB of main "
             "memory on chip",
         ),
         Preset("45f-8x8", {"n": 8, "ub_rows": 4096, "acc_rows": 1024}),

@@ -400,8 +400,8 @@ class Emitter(Pooling, Kernels, Interleaving, Portioned):
             self._store(step, 0, at, count)
 
     def _products(self, step, term, span, chunk, real):
-        """MMCs of a term's product with some lines of a chunk: (accumulator row, rows) of each, from
-        the first line's on."""
+        """MMCs of a term's product with some lines of a chunk: (accumulator row, rows) of each, the
+        first line's first."""
         source, across = self.plan.planes[step.sources[term.source]], step.stride[1]
         lines, width = span[1] - span[0], chunk.width
         if self._adjacent(step, source, chunk, real, lines) or self._convolves(
