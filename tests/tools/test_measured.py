@@ -160,7 +160,14 @@ def test_cells_exist():
             cell["isa"]
         ).params.SPACE.presets_for(open_board(cell["board"]).fpga)
         assert key in (
-            Cell(cell["board"], cell["isa"], cell["preset"], cell["seed"], link).key
+            Cell(
+                cell["board"],
+                cell["isa"],
+                cell["preset"],
+                cell["seed"],
+                link,
+                cell.get("mapping"),
+            ).key
             for link in (None, "usb", "uartbone")
         )
 
