@@ -97,7 +97,10 @@ def by_runtime(model, feeds):
 
 
 def by_evaluator(model, feeds):
-    """What ONNX's own evaluator gives, which computes in another order; ``None`` if it fails."""
+    """What ONNX's own evaluator gives, which computes in another order; ``None`` if it fails, or
+    if recurrent layers clip, which it leaves out."""
+    if any(a.name == "clip" for node in model.graph.node for a in node.attribute):
+        return None
     names = [output.name for output in model.graph.output]
     evaluator = onnx.reference.ReferenceEvaluator
     try:
@@ -310,6 +313,11 @@ def test_random_models_are_near_onnxruntime(tmp_path):
 )
 def test_models_that_an_evaluator_reads_in_another_way_than_the_text(tmp_path, seed):
     assert check(seed, tmp_path, [])["import"] == {"floats: near": 1}
+
+
+def test_a_transpose_beside_a_concat_of_rows(tmp_path):
+    """The OPU asks how all readers of a tensor read it, also where it computes one by itself."""
+    assert check(30003969, tmp_path, ["opu"])["opu"]["equal"] == 1
 
 
 def test_random_models_have_every_operator():

@@ -396,7 +396,7 @@ class Lowering:
         """Whether a node reads the border of its source."""
         if isinstance(node, Pad):
             return any((*node.before, *node.after))
-        return joins_rows(self.graph, node) or (
+        return joins_rows(self.form.graph, node) or (
             isinstance(node, Conv | MaxPool | AveragePool) and any(node.padding)
         )
 
