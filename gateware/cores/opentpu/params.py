@@ -57,6 +57,9 @@ _SMALL = {
     "ext_norm": False,
 }
 
+#: Extensions for networks of convolutions.
+_NETWORKS = {"ext_conv": True, "ext_pool": True, "ext_diag": True, "ext_bias": True}
+
 SPACE = ParameterSpace(
     "opentpu",
     (
@@ -200,28 +203,12 @@ SPACE = ParameterSpace(
         Preset("85f-8x8", {"n": 8, "ub_rows": 8192, "acc_rows": 1024}, default=True),
         Preset(
             "85f-8x8-conv",
-            {
-                "n": 8,
-                "ub_rows": 8192,
-                "acc_rows": 1024,
-                "ext_conv": True,
-                "ext_pool": True,
-                "ext_diag": True,
-                "ext_bias": True,
-            },
+            {"n": 8, "ub_rows": 8192, "acc_rows": 1024} | _NETWORKS,
             doc="strided and depthwise convolutions and max pooling, for networks of them",
         ),
         Preset(
             "85f-8x8-fast",
-            {
-                "n": 8,
-                "ub_rows": 8192,
-                "acc_rows": 1024,
-                "ext_conv": True,
-                "ext_pool": True,
-                "ext_diag": True,
-                "ext_bias": True,
-            },
+            {"n": 8, "ub_rows": 8192, "acc_rows": 1024} | _NETWORKS,
             on_chip=1 << 18,
             doc="strided and depthwise convolutions, max pooling, and the lowest 256 KiB of main "
             "memory on chip",
@@ -268,15 +255,7 @@ SPACE = ParameterSpace(
         Preset("45f-8x8", {"n": 8, "ub_rows": 4096, "acc_rows": 1024}),
         Preset(
             "45f-8x8-fast",
-            {
-                "n": 8,
-                "ub_rows": 4096,
-                "acc_rows": 1024,
-                "ext_conv": True,
-                "ext_pool": True,
-                "ext_diag": True,
-                "ext_bias": True,
-            },
+            {"n": 8, "ub_rows": 4096, "acc_rows": 1024} | _NETWORKS,
             on_chip=1 << 17,
             doc="strided and depthwise convolutions, max pooling, and the lowest 128 KiB of main "
             "memory on chip",
@@ -284,17 +263,8 @@ SPACE = ParameterSpace(
         Preset("25f-4x4", {"n": 4, "ub_rows": 4096, "acc_rows": 1024}),
         Preset(
             "25f-8x8-fast",
-            {
-                "n": 8,
-                "ub_rows": 2048,
-                "acc_rows": 1024,
-                "multiplier": "dsp_pair",
-                "dsp_limit": 28,
-                "ext_conv": True,
-                "ext_pool": True,
-                "ext_diag": True,
-                "ext_bias": True,
-            },
+            {"n": 8, "ub_rows": 2048, "acc_rows": 1024, "multiplier": "dsp_pair", "dsp_limit": 28}
+            | _NETWORKS,
             on_chip=48 << 10,
             doc="two products from each of 28 DSPs, strided and depthwise convolutions, max "
             "pooling, and the lowest 48 KiB of main memory on chip",
@@ -314,15 +284,7 @@ SPACE = ParameterSpace(
         Preset("sim", {"n": 4, "ub_rows": 512, "acc_rows": 256}, doc="small, for tests"),
         Preset(
             "sim-ext",
-            {
-                "n": 4,
-                "ub_rows": 512,
-                "acc_rows": 256,
-                "ext_conv": True,
-                "ext_pool": True,
-                "ext_diag": True,
-                "ext_bias": True,
-            },
+            {"n": 4, "ub_rows": 512, "acc_rows": 256} | _NETWORKS,
             doc="every extension, for tests",
         ),
         Preset(
