@@ -594,6 +594,7 @@ def test_boards_says_which_presets_have_on_chip_memory(quintet):
     assert cores["opentpu"] == {
         "85f-8x8-fast": {"size": 1 << 18, "beat_bytes": 8},
         "85f-16x16-fast": {"size": 1 << 18, "beat_bytes": 16},
+        "85f-16x16-conv": {"size": 208 << 10, "beat_bytes": 16},
         "45f-8x8-fast": {"size": 1 << 17, "beat_bytes": 8},
         "25f-8x8-fast": {"size": 48 << 10, "beat_bytes": 8},
     }
